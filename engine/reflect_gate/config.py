@@ -1,0 +1,106 @@
+"""Where reflect-gate looks: its home folder, its cache, and the policies that are in force.
+
+The environment variables read here must name absolute paths (`~` is expanded): the program runs in hooks, in whatever repository
+is being worked on, and a relative path would let a repository bring its own policies. An empty variable counts as unset.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from .errors import ReflectGateError
+from .resources import data_path
+
+__all__ = [
+    "CACHE_VARIABLE",
+    "HOME_VARIABLE",
+    "POLICIES_VARIABLE",
+    "Limits",
+    "PolicyChoice",
+    "cache_dir",
+    "choose_policies",
+    "home_dir",
+]
+
+HOME_VARIABLE = "REFLECT_GATE_HOME"
+CACHE_VARIABLE = "REFLECT_GATE_CACHE"
+POLICIES_VARIABLE = "REFLECT_GATE_POLICIES"
+_FILE = "policies.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one evaluation may use: bytes of the request, its items, characters of a text, cited ids, facts and firings."""
+
+    request_bytes: int = 8_388_608
+    items: int = 2_000
+    text_chars: int = 65_536
+    cited: int = 256
+    facts: int = 20_000
+    firings: int = 50_000
+
+
+class PolicyChoice(NamedTuple):
+    """The policies file in force and the rule by which it was chosen, in words."""
+
+    path: Path
+    chosen_by: str
+
+
+def _absolute(variable: str) -> Path | None:
+    given = os.environ.get(variable, "")
+    if not given:
+        return None
+    path = Path(given).expanduser()
+    if not path.is_absolute():
+        raise ReflectGateError("config-relative", f"`{variable}` must be an absolute path, not `{given}`")
+    return path
+
+
+def home_dir() -> Path:
+    """Return the home folder, which need not exist: `REFLECT_GATE_HOME`, else `~/.reflect-gate`."""
+    return _absolute(HOME_VARIABLE) or Path.home() / ".reflect-gate"
+
+
+def cache_dir() -> Path:
+    """Return the folder of what can be rebuilt, which need not exist: `reflect-gate` in `REFLECT_GATE_CACHE` or the platform's.
+
+    The platform's is `XDG_CACHE_HOME` or `~/.cache`, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows.
+    """
+    return (_absolute(CACHE_VARIABLE) or _platform_cache()) / "reflect-gate"
+
+
+def _platform_cache() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    windows = sys.platform == "win32"
+    given = Path(os.environ.get("LOCALAPPDATA" if windows else "XDG_CACHE_HOME", ""))
+    # The XDG specification has a relative path ignored.
+    if given.is_absolute():
+        return given
+    return Path.home() / ("AppData/Local" if windows else ".cache")
+
+
+def choose_policies(explicit: str | Path | None = None) -> PolicyChoice:
+    """Return the policies in force: `--policies`, else `REFLECT_GATE_POLICIES`, else the home folder's, else the shipped file.
+
+    A folder stands for the `policies.yaml` in it. What is named explicitly is taken as it is, so that a missing file is an error
+    of the loader and never a fall-back to another policy. The working directory is not looked at.
+    """
+    if explicit is not None:
+        return PolicyChoice(_file(Path(explicit)), "--policies")
+    named = _absolute(POLICIES_VARIABLE)
+    if named is not None:
+        return PolicyChoice(_file(named), POLICIES_VARIABLE)
+    own = home_dir() / _FILE
+    if os.path.lexists(own):
+        return PolicyChoice(own, "home folder")
+    return PolicyChoice(data_path(_FILE), "shipped")
+
+
+def _file(path: Path) -> Path:
+    return path / _FILE if path.is_dir() else path
