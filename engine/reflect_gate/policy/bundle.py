@@ -1,0 +1,178 @@
+"""A resolved bundle, and loading one: from the cache where it holds, else from YAML.
+
+Nothing here imports a YAML reader: a warm load must cost milliseconds. What builds a bundle is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from ..config import Limits, choose_policies
+from ..errors import ReflectGateError, Source, did_you_mean
+from .model import Program
+
+__all__ = ["Bundle", "Change", "Group", "Lexicon", "LoadRequest", "RuleSet", "Setting", "SettingValue", "load_bundle"]
+
+SettingValue: TypeAlias = bool | int | Decimal | str
+
+
+class RuleSet(NamedTuple):
+    """A rule set of the bundle; switched off it says `neutral`. `origin` is where it was last switched on or off."""
+
+    name: str
+    version: str
+    stage: str
+    on: bool
+    neutral: str
+    doc: str
+    file: str
+    origin: Source
+
+
+class Group(NamedTuple):
+    """RE2 patterns of one meaning, sorted."""
+
+    id: str
+    doc: str
+    patterns: tuple[str, ...]
+
+
+class Lexicon(NamedTuple):
+    """A lexicon after the bundle's changes; groups are sorted by id."""
+
+    name: str
+    version: str
+    doc: str
+    groups: tuple[Group, ...]
+
+
+class Setting(NamedTuple):
+    """A setting's effective value, where it was written and, if it was overridden, why, by whom and until when."""
+
+    value: SettingValue
+    doc: str
+    origin: Source
+    reason: str | None = None
+    owner: str | None = None
+    expires: str | None = None
+
+
+class Change(NamedTuple):
+    """An override that the bundle names; `applied` is false where it has expired."""
+
+    kind: Literal["setting", "lexicon"]
+    target: str
+    reason: str
+    owner: str
+    expires: str
+    origin: Source
+    applied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Everything that decides: compiled rules, lexicons, settings, limits, engine. Equal digests decide alike.
+
+    `generated` is the compiled engine's Python, empty where none was generated; it follows from `program`, so it is not digested.
+    """
+
+    name: str
+    digest: str
+    as_of: str
+    doc: str
+    file: str
+    program: Program
+    rulesets: tuple[RuleSet, ...]
+    lexicons: Mapping[str, Lexicon]
+    settings: Mapping[str, Setting]
+    changes: tuple[Change, ...]
+    limits: Limits
+    engine: Literal["durable", "compiled"]
+    cross_check: bool
+    measures: Mapping[str, str]
+    generated: str = field(default="", repr=False)
+
+    def ruleset(self, name: str) -> RuleSet:
+        """Return the rule set called `name`, on or off; `policy-unknown-ruleset` where the bundle has none."""
+        for ruleset in self.rulesets:
+            if ruleset.name == name:
+                return ruleset
+        near = did_you_mean(name, [ruleset.name for ruleset in self.rulesets])
+        raise ReflectGateError("policy-unknown-ruleset", f"bundle `{self.name}` has no rule set `{name}`{near}")
+
+    def rulesets_of(self, stage: str) -> tuple[RuleSet, ...]:
+        """Return the rule sets of a stage, on or off, by name."""
+        return tuple(ruleset for ruleset in self.rulesets if ruleset.stage == stage)
+
+    def setting(self, key: str) -> SettingValue:
+        """Return the value of `ruleset.setting`; `policy-unknown-setting` where there is none."""
+        found = self.settings.get(key)
+        if found is None:
+            near = did_you_mean(key, self.settings)
+            raise ReflectGateError("policy-unknown-setting", f"bundle `{self.name}` has no setting `{key}`{near}")
+        return found.value
+
+    def describe(self) -> dict[str, object]:
+        """Return the bundle as plain data with the origin of each value, for `policy show`."""
+        from .describe import describe
+
+        return describe(self)
+
+
+class LoadRequest(NamedTuple):
+    """What a bundle is loaded from and with; `name` is empty for the default one."""
+
+    name: str
+    policies: Path
+    set_: tuple[str, ...]
+    enable: tuple[str, ...]
+    disable: tuple[str, ...]
+    as_of: str
+
+
+def load_bundle(
+    name: str | None = None,
+    *,
+    policies: str | Path | None = None,
+    set_: Sequence[str] = (),
+    enable: Sequence[str] = (),
+    disable: Sequence[str] = (),
+    as_of: str | None = None,
+    cache: bool = True,
+) -> Bundle:
+    """Return the resolved, compiled bundle called `name`, or the default one of the policies file.
+
+    Args:
+        name: a bundle of the policies file.
+        policies: the policies file, or its folder; by default what `config.choose_policies` chooses.
+        set_: texts `ruleset.setting=value`, applied last.
+        enable: rule sets to switch on, `name` or `name@version`.
+        disable: rule sets to switch off.
+        as_of: the date `YYYY-MM-DD` that decides what has expired; today (UTC) by default.
+        cache: use the compiled bundle of an earlier load while nothing that it was built from has changed.
+
+    Raises:
+        ReflectGateError: with every fault of every file; a broken policy gives no bundle.
+    """
+    today = as_of or dt.datetime.now(dt.UTC).date().isoformat()
+    path = choose_policies(policies).path.absolute()
+    request = LoadRequest(name or "", path, tuple(sorted(set_)), tuple(sorted(enable)), tuple(sorted(disable)), today)
+    if cache:
+        from .cache import fetch, keep
+
+        key, found = fetch(request)
+        if found is not None:
+            return found
+        from .build import build_bundle
+
+        bundle, inputs = build_bundle(request)
+        keep(key, bundle, inputs)
+        return bundle
+    from .build import build_bundle
+
+    return build_bundle(request)[0]

@@ -1,0 +1,228 @@
+"""What holds for every shipped rule, setting, table row and lexicon group, read from the registry and not from a list."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import re2
+
+import reflect_gate.resources
+from reflect_gate import evaluate
+from reflect_gate.measure.lexicon import wrapped
+from reflect_gate.policy import load_bundle
+from reflect_gate.policy.case_files import CASES_SUFFIX, CasesFile, load_cases
+from reflect_gate.policy.cases import run_cases
+from reflect_gate.policy.parsed import GroupDecl, RuleDecl, RuleFile, SettingDecl
+from reflect_gate.policy.problems import Problems
+from reflect_gate.policy.reference import finding_codes, read_shipped
+from reflect_gate.policy.values import KEBAB
+from reflect_gate.resources import data_path
+
+BY = "reason: mutation, owner: tests"
+OUTPUT = {"ground": "verdict", "calibrate": "calibration", "admit": "admitted", "lifecycle": "action"}
+NEUTRAL = {"admit": "True"}
+REFERENCE = Path(__file__).parents[2] / "docs" / "rules.md"
+RULESETS, LEXICONS = read_shipped()
+RULES = [pytest.param(file, rule, id=f"{file.name}/{rule.id}") for file in RULESETS for rule in file.rules]
+SETTINGS = [
+    pytest.param(file, setting, id=f"{file.name}.{setting.name}") for file in RULESETS for setting in file.settings.values()
+]
+ROWS = [
+    pytest.param(file, source.line, id=f"{file.name}.{table.name}-{number}")
+    for file in RULESETS
+    for table in file.tables.values()
+    for number, (source, _) in enumerate(table.rows, 1)
+]
+GROUPS = [pytest.param(group, id=f"{lexicon.name}/{group.id}") for lexicon in LEXICONS for group in lexicon.groups.values()]
+
+
+@functools.cache
+def _cases(ruleset: str) -> CasesFile:
+    path = data_path("rules", ruleset + CASES_SUFFIX)
+    problems = Problems()
+    cases = load_cases(path.read_bytes(), str(path), problems)
+    problems.stop_if_any()
+    assert cases is not None
+    return cases
+
+
+def _thresholds() -> Iterator[object]:
+    """Yield every number that rules compare with, moved by the smallest step that its digits allow, up and down."""
+    for file in RULESETS:
+        for setting in file.settings.values():
+            if setting.use == "rules" and isinstance(setting.default, Decimal | int) and not isinstance(setting.default, bool):
+                step = Decimal("0.01") if isinstance(setting.default, Decimal) else 1
+                for name, moved in (("up", setting.default + step), ("down", setting.default - step)):
+                    yield pytest.param(file, setting, moved, id=f"{file.name}.{setting.name}-{name}")
+
+
+def _policies(folder: Path, rules: Path, ruleset: str, *settings: str) -> Path:
+    """Write a policies file with one bundle of one rule set, and return its path."""
+    listed = "".join(f"      - {setting}\n" for setting in settings)
+    path = folder / "policies.yaml"
+    path.write_text(
+        f"policies: 1\ndefault: changed\nrules: {rules}\nlexicons: {rules / 'lexicons'}\n"
+        f"bundles:\n  changed:\n    doc: One thing changed.\n    rulesets: [{ruleset}]\n"
+        + (f"    settings:\n{listed}" if settings else ""),
+        encoding="utf-8",
+    )
+    return path
+
+
+def _failures(paths: list[Path], policies: Path | None = None) -> list[str]:
+    return [f"{r.file}:{r.line}: {r.ruleset}/{r.id}: {r.message}" for r in run_cases(paths, policies) if not r.passed]
+
+
+def _is_caught(failures: list[str]) -> bool:
+    """Whether cases failed by what they saw, and none because the changed policies could not be loaded."""
+    return failures != [] and not any("[policy-" in failure for failure in failures)
+
+
+@pytest.mark.parametrize("ruleset", [pytest.param(file.name, id=file.name) for file in RULESETS])
+def test_cases_of_the_rule_set_pass(ruleset: str) -> None:
+    """Each case of each rule set passes on every engine."""
+    assert _failures([data_path("rules", ruleset + CASES_SUFFIX)]) == []
+
+
+@pytest.mark.parametrize("lexicon", [lexicon.name for lexicon in LEXICONS])
+def test_cases_of_the_lexicon_pass(lexicon: str) -> None:
+    """Each text under `hit` is found by its group and none under `miss` by any."""
+    assert _failures([data_path("rules", "lexicons", f"{lexicon}.yaml")]) == []
+
+
+@pytest.mark.parametrize(("file", "rule"), RULES)
+def test_rule_is_documented(file: RuleFile, rule: RuleDecl) -> None:
+    """A rule's doc is a sentence, and not that of another rule of its file."""
+    assert rule.doc[0].isupper()
+    assert rule.doc.endswith(".")
+    assert [other.doc for other in file.rules].count(rule.doc) == 1
+
+
+@pytest.mark.parametrize(("file", "rule"), RULES)
+def test_rule_id_is_kebab_case_and_unique(file: RuleFile, rule: RuleDecl) -> None:
+    """`ruleset/id` names one rule."""
+    assert KEBAB.fullmatch(rule.id)
+    assert Counter(other.id for other in file.rules)[rule.id] == 1
+
+
+@pytest.mark.parametrize(("file", "rule"), RULES)
+def test_rule_has_a_firing_case(file: RuleFile, rule: RuleDecl) -> None:
+    """Some case expects the rule to fire."""
+    expected = [case.expect for case in _cases(file.name).cases]
+    fires = {name.text for expect in expected for name in (*expect.fires, *(found.rule for found in expect.findings))}
+    assert rule.id in fires
+
+
+@pytest.mark.parametrize(("file", "rule"), RULES)
+def test_rule_has_a_silent_case(file: RuleFile, rule: RuleDecl) -> None:
+    """Some case expects the rule to stay silent."""
+    assert rule.id in {name.text for case in _cases(file.name).cases for name in case.expect.silent}
+
+
+@pytest.mark.parametrize(("file", "rule"), RULES)
+def test_reason_codes_of_the_rule_are_documented(file: RuleFile, rule: RuleDecl) -> None:
+    """The reference lists each reason code with its verdict, in the section of its rule set."""
+    page = REFERENCE.read_text(encoding="utf-8")
+    section = page.split(f"### Reason codes of {file.name}\n", 1)[1].split("\n#", 1)[0]
+    assert all(f"| `{reason}` | `{verdict}` |" in section for verdict, reason in finding_codes(rule))
+
+
+@pytest.mark.parametrize(("file", "setting"), SETTINGS)
+def test_setting_is_documented(file: RuleFile, setting: SettingDecl) -> None:
+    """A setting's doc is a sentence, and the reference shows it with its default."""
+    assert setting.doc.endswith(".")
+    page = REFERENCE.read_text(encoding="utf-8")
+    assert f"| `{file.name}.{setting.name}` | `{setting.default}` | {setting.doc} |" in page
+
+
+@pytest.mark.parametrize(("file", "setting"), SETTINGS)
+def test_setting_is_used(file: RuleFile, setting: SettingDecl) -> None:
+    """A setting is read by a rule of its file, or by the Python that it is declared for."""
+    if setting.use == "rules":
+        assert f"${setting.name}" in data_path("rules", f"{file.name}.yaml").read_text(encoding="utf-8")
+    else:
+        package = Path(reflect_gate.resources.__file__).parent
+        key = f'"{file.name}.{setting.name}"'
+        assert any(key in path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+
+
+@pytest.mark.parametrize(("file", "setting", "moved"), list(_thresholds()))
+def test_threshold_is_tried_on_both_sides(
+    file: RuleFile, setting: SettingDecl, moved: Decimal | int, tmp_path: Path
+) -> None:
+    """Moving a threshold by one step fails a case: the cases stand at the threshold and right beside it."""
+    policies = _policies(tmp_path, data_path("rules"), file.name, f"{{set: {file.name}.{setting.name}, to: {moved}, {BY}}}")
+    assert _is_caught(_failures([data_path("rules", file.name + CASES_SUFFIX)], policies))
+
+
+@pytest.mark.parametrize(("file", "line"), ROWS)
+def test_table_row_is_tried(file: RuleFile, line: int, tmp_path: Path) -> None:
+    """Taking a row out of a table fails a case."""
+    shutil.copytree(data_path("rules"), tmp_path / "rules")
+    changed = tmp_path / "rules" / f"{file.name}.yaml"
+    lines = changed.read_text(encoding="utf-8").splitlines(keepends=True)
+    changed.write_text("".join(lines[: line - 1] + lines[line:]), encoding="utf-8")
+    policies = _policies(tmp_path, tmp_path / "rules", file.name)
+    assert _is_caught(_failures([tmp_path / "rules" / (file.name + CASES_SUFFIX)], policies))
+
+
+@pytest.mark.parametrize("file", [pytest.param(file, id=file.name) for file in RULESETS])
+def test_version_is_what_the_shipped_bundle_pins(file: RuleFile) -> None:
+    """The bundle with every mechanism on holds every shipped rule set, on, in the version of its file."""
+    ruleset = load_bundle("structured", cache=False).ruleset(file.name)
+    assert (ruleset.on, ruleset.version) == (True, file.version)
+
+
+@pytest.mark.parametrize("file", [pytest.param(file, id=file.name) for file in RULESETS])
+def test_rule_set_that_is_off_leaves_no_rule(file: RuleFile) -> None:
+    """Switched off, a rule set keeps its neutral verdict and none of its rules (R-m5)."""
+    bundle = load_bundle("structured", disable=[file.name], cache=False)
+    ruleset = bundle.ruleset(file.name)
+    assert (ruleset.on, ruleset.neutral) == (False, file.neutral.text)
+    assert not [rule.name for rule in bundle.program.rules if rule.ruleset == file.name]
+
+
+@pytest.mark.parametrize("file", [pytest.param(file, id=file.name) for file in RULESETS])
+def test_rule_set_that_is_off_gives_its_neutral_verdict(
+    file: RuleFile, with_reflection: Callable[..., dict[str, Any]]
+) -> None:
+    """A reflection that every rule set objects to passes the stage of the one that is off (R-m5)."""
+    request = with_reflection(
+        evidence_ids=["ghost"], candidate_lesson="The test case is wrong: add the missing closing bracket on line 42."
+    )
+    others = [other.name for other in RULESETS if other.name != file.name]
+    said = []
+    for off in (others, [*others, file.name]):
+        decision = evaluate(request, load_bundle("structured", disable=off, cache=False))
+        output = decision.stages[file.stage.text] or {}
+        said.append(str(output.get(OUTPUT[file.stage.text], "absent")))
+    assert said[1] == NEUTRAL.get(file.stage.text, file.neutral.text)
+    assert said[0] != said[1]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_pattern_of_the_group_is_hit(group: GroupDecl) -> None:
+    """Each pattern finds something in some text under `hit`: none is dead."""
+    options = re2.Options()
+    options.case_sensitive = False
+    texts = [text.text for text in group.hit]
+    dead = [
+        pattern.text
+        for pattern in group.patterns
+        if not any(re2.compile(wrapped(pattern.text), options).search(text) for text in texts)
+    ]
+    assert dead == []
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_group_has_near_misses(group: GroupDecl) -> None:
+    """Each group shows what it must not find."""
+    assert group.doc.endswith(".")
+    assert group.miss
