@@ -1,0 +1,190 @@
+"""The pipeline: measure, infer to a fixpoint, conclude, stage by stage; pure, and without a model or a clock.
+
+`STAGES` is the whole order. `evaluate` is the public entry: a request and a bundle in, a `Decision` out. Whatever cannot be judged
+raises `ReflectGateError`; nothing is admitted by an error (DESIGN.md, "a broken policy never admits").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import documents, schemas
+from ._canonical import digest
+from .decision import Decision, Status
+from .errors import ReflectGateError
+from .facts import Fact, load_vocabulary
+from .infer.protocol import Session
+from .policy import Bundle
+from .policy.model import EncodedFact, Firing, Interner
+from .runtime import Runtime, runtime
+from .stages import admit, calibrate, evidence, generalize, ground, ledger, lifecycle
+from .stages._case import Case, Finding, Judgement, Stage
+from .stages._prepare import prepare
+
+__all__ = ["STAGES", "evaluate", "judge"]
+
+STAGES: tuple[Stage, ...] = (
+    evidence.STAGE,
+    ledger.STAGE,
+    ground.STAGE,
+    generalize.STAGE,
+    calibrate.STAGE,
+    admit.STAGE,
+    lifecycle.STAGE,
+)
+
+_STATUS: Mapping[str, Status] = {"admit": "admitted", "undecided": "undecided", "refuse": "refused"}
+
+
+class _Run:
+    """One evaluation: the case, its numbers, and the firings of each stage."""
+
+    def __init__(self, case: Case, gate: Runtime) -> None:
+        self.case = case
+        self.gate = gate
+        self.interner: Interner = gate.interner()
+        self.facts: list[EncodedFact] = []
+        self.firings: list[Firing] = []
+
+    def advance(self, session: Session, stage: Stage) -> None:
+        """Assert what `stage` measures, infer, and let it conclude."""
+        measured = [*self._conclusion(), *stage.measure(self.case)]
+        encoded = self.gate.encode(measured, self.interner)
+        fired = session.advance(stage.name, encoded)
+        self.facts += encoded
+        self.firings += fired
+        judgement = self._judge(stage.name, fired)
+        self.case.judgements[stage.name] = judgement
+        self.case.outputs[stage.name] = stage.conclude(self.case, judgement)
+
+    def _conclusion(self) -> list[Fact]:
+        """Return the verdict of the stage before, the only way in which one rule set hears of another."""
+        if not self.case.judgements:
+            return []
+        name, judgement = next(reversed(self.case.judgements.items()))
+        return [("conclusion", name, judgement.verdict)] if name in load_vocabulary().stages else []
+
+    def _judge(self, stage: str, fired: Sequence[Firing]) -> Judgement:
+        """Return the most severe verdict that a rule or the neutral output of a disabled rule set says."""
+        spec = load_vocabulary().stages.get(stage)
+        if spec is None:
+            return Judgement("", ())
+        findings = self._findings(fired)
+        said = [finding.verdict for finding in findings]
+        said += [ruleset.neutral for ruleset in self.case.bundle.rulesets_of(stage) if not ruleset.on]
+        verdict = max(said, key=spec.verdicts.index) if said else spec.default
+        return Judgement(verdict, findings)
+
+    def _findings(self, fired: Sequence[Firing]) -> tuple[Finding, ...]:
+        name = self.interner.name
+        found = {
+            Finding(rule, name(verdict), name(reason), name(about))
+            for rule, (verdict, reason, about) in self.gate.finding_heads(fired)
+        }
+        return tuple(sorted(found))
+
+
+def _check(request: Mapping[str, Any], bundle: Bundle) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the request as plain data and its prepared record, or raise every reason why it cannot be judged."""
+    plain = documents.plain(request, bundle.limits)
+    schemas.check("request", plain, "request")
+    assert isinstance(plain, dict)
+    return plain, prepare(plain["record"], bundle.limits)
+
+
+def judge(case: Case, gate: Runtime, stages: Sequence[Stage] = STAGES) -> _Run:
+    """Run `stages` over `case` in one inference session; a prefix of `STAGES` stops early."""
+    run = _Run(case, gate)
+    with gate.engine.session(case.bundle.limits) as session:
+        for stage in stages:
+            run.advance(session, stage)
+    return run
+
+
+def evaluate(request: Mapping[str, Any], bundle: Bundle, *, explain: bool = False) -> Decision:
+    """Judge one evaluation request (`request.schema.json`) by `bundle`.
+
+    Args:
+        request: record, reflection, and optionally signature context, store view and project.
+        bundle: the loaded policies, from `load_bundle`.
+        explain: keep every firing with its bound facts in the decision.
+
+    Returns:
+        The decision; the same request and bundle give identical bytes.
+
+    Raises:
+        ReflectGateError: the request is not valid, a limit is exceeded, or the engines failed or disagreed. Nothing is admitted.
+    """
+    plain, record = _check(request, bundle)
+    gate = runtime(bundle)
+    case = Case(plain, record, bundle, gate.lexicons)
+    run = judge(case, gate)
+    _check_signature(plain, case.outputs["ledger"]["signature"])
+    return _decision(run, digest(plain), explain)
+
+
+def _check_signature(request: Mapping[str, Any], own: str) -> None:
+    given = request.get("signature_context")
+    if given and given["signature"] != own:
+        raise ReflectGateError(
+            "signature-mismatch", f"the signature context says `{given['signature']}`, the record's diagnosis gives `{own}`"
+        )
+
+
+def _decision(run: _Run, request_digest: str, keep_firings: bool) -> Decision:
+    case, bundle = run.case, run.case.bundle
+    outputs: dict[str, Mapping[str, Any] | None] = dict(case.outputs)
+    status = _STATUS[case.judgements["admit"].verdict]
+    if status != "admitted":
+        outputs["lifecycle"] = None
+    lesson = _lesson(case) if status == "admitted" else None
+    known = run.gate.explainer(run.facts, run.firings, run.interner)
+    return Decision(
+        decision_id=digest([request_digest, bundle.digest])[:32],
+        request_digest=request_digest,
+        failure_id=case.record["failure_id"],
+        signature=case.outputs["ledger"]["signature"],
+        status=status,
+        reason=case.outputs["admit"]["rejected_reason"],
+        bundle=run.gate.identity,
+        stages=outputs,
+        findings=[known.finding(stage, found) for stage, judged in case.judgements.items() for found in judged.findings],
+        spans=[span for hit in case.hits for span in hit.spans_json()],
+        lesson=lesson,
+        envelope=_envelope(case) if lesson else None,
+        firings=known.firings() if keep_firings else None,
+    )
+
+
+def _lesson(case: Case) -> dict[str, Any]:
+    reflection, cap = case.reflection, case.outputs["lifecycle"]["confidence_cap"]
+    lowest = float(case.bundle.setting("blame.lowest")) if cap else 1.0
+    known = case.index.defects
+    return {
+        "statement": case.outputs["calibrate"]["calibrated_lesson"],
+        "type": case.outputs["lifecycle"]["level"],
+        "scope": case.outputs["generalize"]["adjusted_scope"],
+        "derived_from": {
+            "failures": [case.record["failure_id"]],
+            "successes": [item["id"] for item in case.record["successful_trajectory"]],
+        },
+        "evidence": [cited for cited in reflection["evidence_ids"] if cited in known],
+        "counterexamples": case.outputs["generalize"]["counterexample_ids"],
+        "confidence": min(reflection["confidence"], lowest),
+        "times_applied": 0,
+        "times_helped": 0,
+        "times_hurt": 0,
+        "supersedes": None,
+        "superseded_by": None,
+    }
+
+
+def _envelope(case: Case) -> dict[str, Any]:
+    return {
+        "lesson_id": case.outputs["admit"]["lesson_id"],
+        "signature": case.outputs["ledger"]["signature"],
+        "project": case.request.get("project") or {},
+        "red_flag": case.outputs["lifecycle"]["red_flag_class"],
+        "bundle": case.bundle.digest,
+    }

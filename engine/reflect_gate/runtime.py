@@ -1,0 +1,87 @@
+"""A bundle made ready to judge: its engine, its lexicons as one automaton, and the encoding of facts. Built once a bundle."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .facts import Fact
+from .infer import make_engine
+from .infer.explain import Explainer
+from .measure.lexicon import LexiconSet
+from .policy import Bundle
+from .policy.model import EncodedFact, Firing, Interner, Join
+
+__all__ = ["Runtime", "runtime"]
+
+_KEPT = 8
+
+
+class Runtime:
+    """What every evaluation of one bundle shares; safe to use from several threads."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        program = bundle.program
+        self.bundle = bundle
+        self.program = program
+        self.engine = make_engine(program, bundle.engine, bundle.cross_check, bundle.generated)
+        self.lexicons = LexiconSet(bundle.lexicons)
+        self.identity: Mapping[str, Any] = {
+            "name": bundle.name,
+            "digest": bundle.digest,
+            "as_of": bundle.as_of,
+            "engine": bundle.engine,
+            "cross_check": bundle.cross_check,
+            "measures": dict(bundle.measures),
+        }
+        self._types = {declared.name: index for index, declared in enumerate(program.types)}
+        self._numbers = {name: number for number, name in enumerate(program.symbols)}
+        self._finding = self._types["finding"]
+
+    def interner(self) -> Interner:
+        """Return the numbers of a new evaluation."""
+        return Interner(self.program.symbols, self._numbers)
+
+    def encode(self, facts: Sequence[Fact], interner: Interner) -> list[EncodedFact]:
+        """Return measured facts as integers."""
+        number, types = interner.number, self._types
+        return [
+            (types[fact[0]], *[number(value) if value.__class__ is str else int(value) for value in fact[1:]])  # type: ignore[index,arg-type]
+            for fact in facts
+        ]
+
+    def finding_heads(self, fired: Sequence[Firing]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield `(rule, (verdict, reason, about))` of every finding that `fired` derive."""
+        for index, bound in fired:
+            for head in self.program.rules[index].heads:
+                if head.type == self._finding:
+                    yield (
+                        index,
+                        tuple(
+                            bound[value.pattern][value.position + 1] if isinstance(value, Join) else value for value in head.values
+                        ),
+                    )
+
+    def explainer(self, facts: Sequence[EncodedFact], firings: Sequence[Firing], interner: Interner) -> Explainer:
+        """Return what can say why of one evaluation."""
+        return Explainer(self.program, facts, firings, interner)
+
+
+_lock = threading.Lock()
+_runtimes: OrderedDict[tuple[str, str, bool], Runtime] = OrderedDict()
+
+
+def runtime(bundle: Bundle) -> Runtime:
+    """Return the runtime of `bundle`, building it at first use; the last few are kept."""
+    key = (bundle.digest, bundle.engine, bundle.cross_check)
+    with _lock:
+        found = _runtimes.get(key)
+        if found is None:
+            found = _runtimes[key] = Runtime(bundle)
+            if len(_runtimes) > _KEPT:
+                _runtimes.popitem(last=False)
+        else:
+            _runtimes.move_to_end(key)
+    return found

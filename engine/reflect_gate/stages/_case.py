@@ -1,0 +1,92 @@
+"""What the stages of one evaluation share: the checked request, what was measured of it, what was concluded so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..facts import Fact
+from ..measure.index import RecordIndex
+from ..measure.lexicon import LexiconHit, LexiconSet
+from ._record import Record, record_signature
+
+if TYPE_CHECKING:
+    from ..policy import Bundle
+
+__all__ = ["CAUSAL_FIELDS", "TEXT_FIELDS", "Case", "Finding", "Judgement", "Stage"]
+
+CAUSAL_FIELDS = ("failed_assumption", "overlooked_evidence", "strategy_error", "violated_invariant")
+TEXT_FIELDS = (*CAUSAL_FIELDS, "counterfactual", "candidate_lesson", "scope")
+
+
+class Finding(NamedTuple):
+    """What one rule said: its stage's `verdict`, the reason code, and what it is about (an item id or a field)."""
+
+    rule: int
+    verdict: str
+    reason: str
+    about: str
+
+
+class Judgement(NamedTuple):
+    """A stage's verdict and the findings that its rules derived, in a fixed order."""
+
+    verdict: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass
+class Case:
+    """One request on its way through the stages.
+
+    `outputs` and `judgements` fill as the stages conclude; a later stage measures with the earlier conclusions at hand.
+    """
+
+    request: Mapping[str, Any]
+    record: Record
+    bundle: Bundle
+    lexicons: LexiconSet
+    outputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    judgements: dict[str, Judgement] = field(default_factory=dict)
+
+    @property
+    def reflection(self) -> Mapping[str, Any]:
+        """The candidate, exactly as the model proposed it."""
+        reflection: Mapping[str, Any] = self.request["reflection"]
+        return reflection
+
+    @cached_property
+    def index(self) -> RecordIndex:
+        """The record, measured once."""
+        return RecordIndex(self.record)
+
+    @cached_property
+    def signature(self) -> str:
+        """The failure signature of the record, 64 hexadecimal digits."""
+        return record_signature(self.record)["signature"]
+
+    @cached_property
+    def claims(self) -> Mapping[str, str]:
+        """The four causal fields; an empty string did not contribute."""
+        return {name: self.reflection[name].strip() for name in CAUSAL_FIELDS}
+
+    @cached_property
+    def hits(self) -> Sequence[LexiconHit]:
+        """Every lexicon found in every text field, with its spans."""
+        return self.lexicons.hits({name: self.reflection[name] for name in TEXT_FIELDS})
+
+    @cached_property
+    def store_lessons(self) -> Sequence[Mapping[str, Any]]:
+        """The lessons of the store view, none where the request has no view."""
+        view = self.request.get("store_view") or {}
+        return tuple(view.get("lessons", ()))
+
+
+class Stage(NamedTuple):
+    """A stage of the pipeline: `measure` turns the case into facts, `conclude` turns the verdict into the stage's output."""
+
+    name: str
+    measure: Callable[[Case], list[Fact]]
+    conclude: Callable[[Case, Judgement], Mapping[str, Any]]

@@ -1,0 +1,58 @@
+"""Stage (g): the level of an admitted lesson and the red flag on outward blame (R-g2).
+
+Every lesson is born episodic; promotion, demotion and retirement run on a store's outcome statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import re2
+
+from ..facts import Fact
+from ._case import Case, Judgement, Stage
+from ._record import items
+
+__all__ = ["STAGE", "conclude", "measure"]
+
+_FOREIGN = re2.compile(r"(?:^|[/\\])(?:site-packages|dist-packages|node_modules|vendor|third_party|\.cargo|pkg/mod|usr/(?:lib|include))[/\\]")
+
+
+def _external(case: Case) -> bool:
+    cited = set(case.reflection["evidence_ids"])
+    return any(
+        item["id"] in cited
+        and item.get("oracle") == "authoritative"
+        and case.index.defects[item["id"]] != "none"
+        and _FOREIGN.search(item.get("path", "")) is not None
+        for item in items(case.record)
+    )
+
+
+def _corroborations(case: Case) -> int:
+    own = case.outputs["ledger"]["signature"]
+    view = case.request.get("store_view") or {}
+    same = {edge["lesson_id"] for edge in view.get("edges", ()) if edge["signature"] == own}
+    failures = {failure for entry in case.store_lessons if entry["id"] in same for failure in entry["lesson"]["derived_from"]["failures"]}
+    return len(failures - {case.record["failure_id"]})
+
+
+def measure(case: Case) -> list[Fact]:
+    """Return the `blame` fact: what could clear a candidate that blames outward."""
+    return [("blame", _corroborations(case), _external(case))]
+
+
+def conclude(case: Case, judgement: Judgement) -> Mapping[str, Any]:
+    """Return `level, action, superseded_by, red_flag_class, confidence_cap`, S2 §3.7."""
+    flagged = judgement.verdict == "redflag"
+    return {
+        "level": "episodic",
+        "action": "redflag" if flagged else "admit",
+        "superseded_by": None,
+        "red_flag_class": flagged,
+        "confidence_cap": "lowest" if flagged else None,
+    }
+
+
+STAGE = Stage("lifecycle", measure, conclude)

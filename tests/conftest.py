@@ -1,0 +1,86 @@
+"""Fixtures that every suite shares: the shipped bundles, and one failure told as an evaluation request."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reflect_gate import Bundle, load_bundle
+
+REQUEST: dict[str, Any] = {
+    "record": {
+        "failure_id": "checkout-1187",
+        "outcome": "resolved",
+        "traces": [
+            {
+                "id": "plan",
+                "component": 11,
+                "kind": "plan",
+                "seq": 0,
+                "text": "load_cart() always returns a dict, so read cart['items'] and sum the prices.",
+            },
+            {
+                "id": "code",
+                "component": 11,
+                "kind": "code",
+                "seq": 1,
+                "text": "def total(session):\n    cart = load_cart(session)\n    return sum(item.price for item in cart['items'])",
+            },
+            {
+                "id": "test",
+                "component": 12,
+                "kind": "test_output",
+                "seq": 2,
+                "text": "tests/test_cart.py::test_total_of_new_session FAILED\nTypeError: 'NoneType' object is not subscriptable",
+                "error_class": "TypeError",
+                "path": "tests/test_cart.py",
+                "passed": False,
+                "oracle": "authoritative",
+            },
+        ],
+        "diagnosis": None,
+        "repair_delta": None,
+        "successful_trajectory": [],
+    },
+    "reflection": {
+        "outcome": "resolved",
+        "failed_assumption": "The plan assumed that load_cart() always returns a dict, but for a new session it returns None.",
+        "overlooked_evidence": "",
+        "strategy_error": "",
+        "violated_invariant": "",
+        "evidence_ids": ["plan", "test"],
+        "counterfactual": "A check for None before reading cart['items'] would have returned a total of zero.",
+        "candidate_lesson": (
+            "When a loader such as load_cart() may return None for a new session, check its result before subscripting it, "
+            "because the plan's assumption that it always returns a dict does not hold for empty state."
+        ),
+        "scope": "task:checkout",
+        "confidence": 0.7,
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def structured() -> Bundle:
+    """The bundle with every mechanism on."""
+    return load_bundle("structured", cache=False)
+
+
+@pytest.fixture
+def request_document() -> dict[str, Any]:
+    """A well-formed request that `structured` admits; a test may change its copy."""
+    return copy.deepcopy(REQUEST)
+
+
+@pytest.fixture
+def with_reflection(request_document: dict[str, Any]) -> Callable[..., dict[str, Any]]:
+    """Return the request with some fields of its reflection replaced."""
+
+    def build(**fields: Any) -> dict[str, Any]:
+        request_document["reflection"].update(fields)
+        return request_document
+
+    return build
