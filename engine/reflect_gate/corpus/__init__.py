@@ -1,0 +1,1 @@
+"""Corpora of logged reflections, read as evaluation requests; `conversion.CONVERTERS` lists the forms."""

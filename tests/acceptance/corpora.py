@@ -1,0 +1,114 @@
+"""Judge the logged corpora with a bundle and print gate quality beside the naive baseline that stores everything.
+
+usage: corpora.py [--bundle NAME] [--corpora DIR] [--json]
+
+`helped` is fail→pass and `harmed` pass→fail between the attempt that was reflected on and the next one, both re-run on hidden tests.
+Every outcome concerns a retry of the same task: this measures admission on real reflections, not transfer to later tasks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reflect_gate import ReflectGateError, evaluate, load_bundle
+from reflect_gate.corpus.reflexion import convert
+
+__all__ = ["folder", "judge", "labels", "rows", "summary"]
+
+HERE = Path(__file__).resolve()
+
+
+def folder() -> Path:
+    """Return the folder of the corpora: `REFLECT_GATE_CORPORA`, else beside the checkout."""
+    named = os.environ.get("REFLECT_GATE_CORPORA")
+    return Path(named) if named else HERE.parents[3] / "shared" / "corpora"
+
+
+def rows(name: str, base: Path | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the records of one corpus file."""
+    with ((base or folder()) / f"{name}.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def labels(base: Path | None = None) -> dict[str, str]:
+    """Return the hand labels by record id: a line-level, b platitude, c outward, d ungrounded, e calibrated."""
+    return {row["id"]: row["primary"] for row in rows("hand_labels", base) if row["file"] == "reflexion_programming.jsonl"}
+
+
+def judge(name: str, bundle: Any, base: Path | None = None) -> list[dict[str, Any]]:
+    """Return one row a record: id, transition, task, status, reason and findings, or the error that it raised."""
+    found = []
+    for row in rows(name, base):
+        entry = {"id": row["id"], "transition": row["transition"], "task": row["task_id"]}
+        try:
+            decision = evaluate(convert(row), bundle)
+        except ReflectGateError as error:
+            found.append({**entry, "status": "error", "reason": str(error), "findings": []})
+            continue
+        reasons = [finding["reason"] for finding in decision.findings]
+        found.append({**entry, "status": decision.status, "reason": decision.reason, "findings": reasons})
+    return found
+
+
+def summary(judged: list[dict[str, Any]], known: dict[str, str]) -> dict[str, Any]:
+    """Return counts and rates: shares are of all records, precision and harm of the admitted ones."""
+    admitted = [row for row in judged if row["status"] == "admitted"]
+    gained = Counter(row["transition"] for row in admitted)
+    naive = Counter(row["transition"] for row in judged)
+    calibrated = [row for row in judged if known.get(row["id"]) == "e"]
+    by_label = Counter(known[row["id"]] for row in admitted if row["id"] in known)
+    size = len(admitted) or 1
+    return {
+        "records": len(judged),
+        "errors": sum(row["status"] == "error" for row in judged),
+        "statuses": dict(Counter(row["status"] for row in judged)),
+        "reasons": dict(Counter(row["reason"] for row in judged if row["status"] == "refused")),
+        "admitted_share": len(admitted) / len(judged),
+        "precision": gained["fail->pass"] / size,
+        "harm": gained["pass->fail"] / size,
+        "recall_of_helpful": gained["fail->pass"] / (naive["fail->pass"] or 1),
+        "naive_precision": naive["fail->pass"] / len(judged),
+        "naive_harm": naive["pass->fail"] / len(judged),
+        "calibrated_admitted": by_label["e"],
+        "calibrated_labelled": len(calibrated),
+        "labels_admitted": dict(by_label),
+        "labels": dict(Counter(known[row["id"]] for row in judged if row["id"] in known)),
+    }
+
+
+def main() -> int:
+    """Print the table; exit 1 where a record raised an error."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundle", default="structured")
+    parser.add_argument("--corpora", type=Path, default=None)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    bundle = load_bundle(options.bundle)
+    known = labels(options.corpora)
+    programming = summary(judge("reflexion_programming", bundle, options.corpora), known)
+    bare = judge("reflexion_no_evidence", bundle, options.corpora)
+    report = {
+        "bundle": bundle.name,
+        "engine": bundle.engine,
+        "cross_check": bundle.cross_check,
+        "programming": programming,
+        "no_evidence": {
+            "records": len(bare),
+            "errors": sum(row["status"] == "error" for row in bare),
+            "refused_speculative": sum(row["reason"] == "speculative" for row in bare),
+        },
+    }
+    sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    return int(bool(programming["errors"] or report["no_evidence"]["errors"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
