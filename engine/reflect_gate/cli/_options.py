@@ -1,0 +1,198 @@
+"""Options that several verbs share: which bundle to judge by, how to print, where to."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from ..errors import ReflectGateError
+
+if TYPE_CHECKING:
+    from ..policy import Bundle
+
+__all__ = ["BundleChoice", "bundle_options", "examples", "format_option", "output_option", "policies_option"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ENGINES = ("durable", "compiled")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BundleChoice:
+    """The bundle that the command line names, and what it changes in it; sent to worker processes as it is."""
+
+    name: str | None = None
+    policies: str | None = None
+    set_: tuple[str, ...] = ()
+    enable: tuple[str, ...] = ()
+    disable: tuple[str, ...] = ()
+    as_of: str | None = None
+    engine: str | None = None
+
+    def load(self) -> Bundle:
+        """Load the bundle; every error of its files is raised at once."""
+        from ..policy import load_bundle
+
+        bundle = load_bundle(
+            self.name, policies=self.policies, set_=self.set_, enable=self.enable, disable=self.disable, as_of=self.as_of
+        )
+        return self._with_engine(bundle)
+
+    def on_day(self, as_of: str) -> BundleChoice:
+        """Return the same choice with the day fixed."""
+        return dataclasses.replace(self, as_of=as_of)
+
+    def _with_engine(self, bundle: Bundle) -> Bundle:
+        if self.engine == "compiled":
+            return dataclasses.replace(bundle, engine="compiled", cross_check=False)
+        if self.engine == "durable" and bundle.engine != "durable":
+            from ..policy.build import durable_available
+
+            if not durable_available():
+                raise ReflectGateError("engine-missing", "`--engine durable` needs durable-rules, which cannot be imported here")
+            return dataclasses.replace(bundle, engine="durable", cross_check=True)
+        return bundle
+
+
+def complete_bundle(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the names of the policies file's bundles."""
+    return _completions(_bundle_docs, ctx, incomplete)
+
+
+def complete_ruleset(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the names of the bundle's rule sets."""
+    return _completions(_ruleset_docs, ctx, incomplete)
+
+
+def complete_setting(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the names of the bundle's settings."""
+    return _completions(_setting_docs, ctx, incomplete)
+
+
+def _completions(
+    names: Callable[[click.Context], Mapping[str, str]], ctx: click.Context, incomplete: str
+) -> list[CompletionItem]:
+    try:
+        found = names(ctx)
+    except (ReflectGateError, OSError):  # a broken policies file is reported when the command runs, not while it is typed
+        return []
+    return [CompletionItem(name, help=doc) for name, doc in found.items() if name.startswith(incomplete)]
+
+
+def _bundle_docs(ctx: click.Context) -> Mapping[str, str]:
+    from ._policies import bundle_docs
+
+    return bundle_docs(ctx.params.get("policies"))
+
+
+def _loaded(ctx: click.Context) -> Bundle:
+    return BundleChoice(ctx.params.get("bundle"), ctx.params.get("policies")).load()
+
+
+def _ruleset_docs(ctx: click.Context) -> dict[str, str]:
+    return {ruleset.name: ruleset.doc for ruleset in _loaded(ctx).rulesets}
+
+
+def _setting_docs(ctx: click.Context) -> dict[str, str]:
+    return {f"{name}=": setting.doc for name, setting in _loaded(ctx).settings.items()}
+
+
+policies_option = click.option(
+    "--policies",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="The policies file; else REFLECT_GATE_POLICIES, the home folder's, the shipped one; never the working directory's.",
+)
+
+_BUNDLE_OPTIONS = (
+    click.option(
+        "-b",
+        "--bundle",
+        metavar="NAME",
+        envvar="REFLECT_GATE_BUNDLE",
+        shell_complete=complete_bundle,
+        help="The bundle to judge by.",
+    ),
+    policies_option,
+    click.option(
+        "--set",
+        "set_",
+        metavar="KEY=VALUE",
+        multiple=True,
+        shell_complete=complete_setting,
+        help="Change a setting, as grounding.min_anchor_overlap=0.6; may be repeated.",
+    ),
+    click.option(
+        "--enable",
+        metavar="RULESET",
+        multiple=True,
+        shell_complete=complete_ruleset,
+        help="Switch a rule set on; may be repeated.",
+    ),
+    click.option(
+        "--disable",
+        metavar="RULESET",
+        multiple=True,
+        shell_complete=complete_ruleset,
+        help="Switch a rule set off; may be repeated.",
+    ),
+    click.option(
+        "--as-of", metavar="DATE", help="The day that decides which overrides have expired, as 2027-01-31; else today (UTC)."
+    ),
+    click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        help="Infer with durable-rules, checked against the compiled engine, or with the compiled engine alone.",
+    ),
+)
+
+
+def bundle_options(function: Callable[..., R]) -> Callable[..., R]:
+    """Give a verb the options that choose a bundle; it receives them as one `choice`."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> R:
+        names = ("bundle", "policies", "set_", "enable", "disable", "as_of", "engine")
+        choice = BundleChoice(*[kwargs.pop(name) for name in names])
+        return function(*args, choice=choice, **kwargs)
+
+    for option in reversed(_BUNDLE_OPTIONS):
+        option(wrapper)
+    return wrapper
+
+
+def examples(*commands: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give a verb's help examples, one a line; stands under the decorators that read the help."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        lines = "".join(f"  {command}\n" for command in commands)
+        # A lone backspace is click's mark for a paragraph that is not to be wrapped.
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n\b\nExamples:\n{lines}"
+        return function
+
+    return decorate
+
+
+def format_option(*formats: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give a verb `--format` with these choices; the first is the default."""
+    return click.option(
+        "-f",
+        "--format",
+        "format_",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="How the result is printed.",
+    )
+
+
+output_option = click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Write the result here, whole or not at all."
+)

@@ -1,0 +1,92 @@
+"""The policies file as a whole: its bundles by name, and what `policy check` finds in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..config import choose_policies
+from ..errors import ReflectGateError, Source
+
+if TYPE_CHECKING:
+    from ..policy import Bundle
+    from ..policy.parsed import PoliciesFile
+
+__all__ = ["Checked", "bundle_docs", "case_folders", "check_policies"]
+
+
+class Checked(NamedTuple):
+    """What was found: the bundles that load, every error once, and what works but was probably not meant."""
+
+    file: str
+    bundles: tuple[Bundle, ...]
+    errors: tuple[ReflectGateError, ...]
+    warnings: tuple[ReflectGateError, ...]
+
+
+def bundle_docs(policies: str | None) -> Mapping[str, str]:
+    """Return the bundles of the policies file with their docs."""
+    return {name: declared.doc for name, declared in _read(policies).bundles.items()}
+
+
+def case_folders(policies: str | None) -> list[Path]:
+    """Return the folders of the policies' rule sets and lexicons, in which their cases stand."""
+    from ..policy.build import lexicon_files, ruleset_folder
+
+    declared = _read(policies)
+    rules, lexicons = ruleset_folder(declared), lexicon_files(declared)[0]
+    return [rules] if lexicons.is_relative_to(rules) else [rules, lexicons]
+
+
+def check_policies(policies: str | None, as_of: str | None) -> Checked:
+    """Load every bundle of the policies file and collect all that is wrong or odd."""
+    from ..policy import load_bundle
+
+    declared = _read(policies)
+    bundles, errors = [], {}
+    for name in declared.bundles:
+        try:
+            bundles.append(load_bundle(name, policies=declared.file, as_of=as_of, cache=False))
+        except ReflectGateError as error:
+            # Bundles share files, so one fault shows in several of them.
+            errors.update({str(leaf): leaf for leaf in error.errors})
+    warnings = {str(found): found for found in (*_unnamed(declared), *_expired(bundles))}
+    return Checked(declared.file, tuple(bundles), tuple(errors.values()), tuple(warnings.values()))
+
+
+def _read(policies: str | None) -> PoliciesFile:
+    from ..policy.build import Inputs, read_policies
+    from ..policy.problems import Problems
+
+    problems = Problems()
+    path = choose_policies(policies).path.absolute()
+    declared = read_policies(path, Inputs(), problems)
+    problems.stop_if_any()
+    if declared is None:
+        raise ReflectGateError("policy-file", "the policies could not be read", Source(str(path)))
+    return declared
+
+
+def _unnamed(declared: PoliciesFile) -> list[ReflectGateError]:
+    from ..policy.build import ruleset_files
+
+    named = {ref.name for bundle in declared.bundles.values() for ref in (*bundle.rulesets, *bundle.enable)}
+    return [
+        ReflectGateError("policy-unused-file", f"no bundle names the rule set `{path.stem}`", Source(str(path)))
+        for path in ruleset_files(declared)
+        if path.stem not in named
+    ]
+
+
+def _expired(bundles: list[Bundle]) -> list[ReflectGateError]:
+    return [
+        ReflectGateError(
+            "policy-expired",
+            f"the override of {change.kind} `{change.target}` by `{change.owner}` expired on {change.expires} and is not applied",
+            change.origin,
+        )
+        for bundle in bundles
+        for change in bundle.changes
+        if not change.applied
+    ]

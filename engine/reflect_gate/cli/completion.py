@@ -1,0 +1,32 @@
+"""`reflect-gate completion`: the shell's completion script."""
+
+from __future__ import annotations
+
+import click
+
+from ._app import COMPLETE, PROGRAM, app
+from ._options import examples
+from ._output import open_output
+
+__all__ = ["completion"]
+
+
+@click.command
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@examples(
+    'bash:  eval "$(reflect-gate completion bash)"',
+    'zsh:   eval "$(reflect-gate completion zsh)"',
+    "fish:  reflect-gate completion fish | source",
+)
+def completion(shell: str) -> None:
+    """Print the shell's completion script.
+
+    Verbs, options, bundles, rule sets and settings are completed.
+    """
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    if script is None:
+        raise click.UsageError(f"no completion for `{shell}`")
+    with open_output(None) as sink:
+        sink.text(script(app, {}, PROGRAM, COMPLETE).source() + "\n")

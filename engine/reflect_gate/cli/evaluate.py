@@ -1,0 +1,175 @@
+"""`reflect-gate evaluate`: judge requests, one or many."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO, Protocol
+
+import click
+
+from .._canonical import canonical_bytes
+from ..errors import ReflectGateError
+from ..report._paint import Paint
+from ..report.text import decision_text, line_text, summary_text
+from ._batch import Judged, Progress, judge_all, judge_one
+from ._input import open_input, size_of
+from ._options import BundleChoice, bundle_options, examples, format_option, output_option
+from ._output import COULD_NOT_RUN, INVALID, OK, Sink, error_document, exit_code_of, note, open_output, report
+
+__all__ = ["ERROR_SCHEMA", "evaluate"]
+
+ERROR_SCHEMA = "urn:reflect-gate:schema:error:1"
+
+
+@click.command
+@click.argument("file", default="-", metavar="[FILE|-]")
+@bundle_options
+@click.option(
+    "--explain", "explain_", is_flag=True, help="Keep every firing with its bound facts; in text, show batches in full."
+)
+@format_option("text", "json", "ndjson")
+@output_option
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Worker processes for a batch.")
+@examples(
+    "reflect-gate evaluate request.json",
+    "reflect-gate evaluate --bundle introspect --format json < request.json",
+    "reflect-gate evaluate requests.ndjson --jobs 4 --format ndjson -o decisions.ndjson",
+    "reflect-gate evaluate request.json --set grounding.min_anchor_overlap=0.6 --disable blame",
+)
+def evaluate(file: str, choice: BundleChoice, explain_: bool, format_: str, output: str | None, jobs: int) -> int:
+    """Judge whether a reflection may become a lesson.
+
+    FILE holds one request, a JSON array of requests, or one request a line; `-` or nothing reads stdin. A request is an
+    evidentiary record and the reflection that a model proposed on it.
+
+    One request: exit code 0 admitted, 4 undecided, 5 refused, 3 invalid. Many: 0 when every one was judged, 3 when one was
+    invalid; the others are judged all the same.
+    """
+    from ..documents import read_documents
+
+    bundle = choice.load()
+    with open_input(file) as (stream, name), open_output(output) as sink:
+        entries = read_documents(stream, name, bundle.limits)
+        first = next(entries)
+        if not first[0]:
+            return _single(judge_one(first, name, bundle, explain_), format_, sink)
+        everything = itertools.chain([first], entries)
+        judged = judge_all(everything, name, choice, bundle, explain=explain_, jobs=jobs)
+        return _many(_watched(judged, stream), format_, sink, explain_)
+
+
+def _single(judged: Judged, format_: str, sink: Sink) -> int:
+    """Write one decision; an invalid request is an error on stderr, and in machine formats an error object as well."""
+    if judged.decision is None:
+        error = judged.error or ReflectGateError("internal", "neither a decision nor an error")
+        report(error)
+        if format_ != "text":
+            sink.json(canonical_bytes(_error(judged)) + b"\n")
+        return exit_code_of(error)
+    if format_ == "text":
+        sink.text(decision_text(judged.decision, _reflection(judged), Paint(sink.coloured)))
+    else:
+        sink.json(canonical_bytes(judged.decision) + b"\n")
+    code: int = judged.decision["exit_code"]
+    return code
+
+
+def _many(entries: Iterator[Judged], format_: str, sink: Sink, full: bool) -> int:
+    counts = dict.fromkeys(("admitted", "undecided", "refused", "invalid"), 0)
+    code = OK
+    write = _writer(format_, full)
+    for judged in entries:
+        counts[judged.decision["status"] if judged.decision else "invalid"] += 1
+        if judged.error is not None:
+            report(judged.error)
+            code = COULD_NOT_RUN if COULD_NOT_RUN in {code, exit_code_of(judged.error)} else INVALID
+        write.entry(judged, sink)
+        sink.flush()
+    write.end(sink)
+    if format_ == "text":
+        sink.text("\n" + summary_text(counts, Paint(sink.coloured)))
+    else:
+        note(summary_text(counts).rstrip(), counts)
+    return code
+
+
+def _watched(entries: Iterator[Judged], stream: BinaryIO) -> Iterator[Judged]:
+    """Pass `entries` on, with a bar."""
+    size = size_of(stream)
+    progress = Progress(size)
+    try:
+        for count, judged in enumerate(entries, 1):
+            progress.show(count, stream.tell() if size else 0)
+            yield judged
+    finally:
+        progress.close()
+
+
+class _Writer(Protocol):
+    """How a batch is written: each entry as it is judged, then the end."""
+
+    def entry(self, judged: Judged, sink: Sink) -> None: ...
+
+    def end(self, sink: Sink) -> None: ...
+
+
+def _writer(format_: str, full: bool) -> _Writer:
+    if format_ == "text":
+        return _Text(full)
+    return _Array() if format_ == "json" else _Lines()
+
+
+class _Text:
+    """A line an entry, or the whole decision; errors stand on stderr."""
+
+    def __init__(self, full: bool) -> None:
+        self.full = full
+
+    def entry(self, judged: Judged, sink: Sink) -> None:
+        if judged.decision is None:
+            return
+        paint = Paint(sink.coloured)
+        if self.full:
+            sink.text(f"{paint(judged.place, 'dim')}\n{decision_text(judged.decision, _reflection(judged), paint)}\n")
+        else:
+            sink.text(line_text(judged.place, judged.decision, paint))
+
+    def end(self, sink: Sink) -> None:
+        """A text needs no end."""
+
+
+class _Lines:
+    """One JSON object a line, a decision or an error."""
+
+    def entry(self, judged: Judged, sink: Sink) -> None:
+        sink.json(canonical_bytes(judged.decision or _error(judged)) + b"\n")
+
+    def end(self, sink: Sink) -> None:
+        """Lines need no end."""
+
+
+class _Array:
+    """One JSON array of decisions and errors."""
+
+    def __init__(self) -> None:
+        self._before = b"["
+
+    def entry(self, judged: Judged, sink: Sink) -> None:
+        sink.json(self._before + canonical_bytes(judged.decision or _error(judged)))
+        self._before = b",\n"
+
+    def end(self, sink: Sink) -> None:
+        sink.json(b"]\n")
+
+
+def _error(judged: Judged) -> dict[str, object]:
+    """Return what stands in machine output in place of the decision of an entry that has none."""
+    errors: tuple[ReflectGateError, ...] = tuple(judged.error.errors) if judged.error else ()
+    return {"schema": ERROR_SCHEMA, "place": judged.place, "errors": [error_document(error) for error in errors]}
+
+
+def _reflection(judged: Judged) -> Mapping[str, object] | None:
+    request = judged.request
+    reflection = request.get("reflection") if isinstance(request, dict) else None
+    return reflection if isinstance(reflection, dict) else None

@@ -1,0 +1,23 @@
+"""Measures: what Python reads off texts, so that rules can decide.
+
+Every measure is deterministic, without a model, linear in the text, and takes any Unicode. Shares are integers at two places and
+round toward refusal. A decision carries the versions below: a change of a measure that can change a fact raises its version.
+"""
+
+from __future__ import annotations
+
+__all__ = ["MEASURES"]
+
+MEASURES: dict[str, str] = {
+    "anchors": "1.0.0",
+    "backing": "1.0.0",
+    "defect": "1.0.0",
+    "lesson": "1.0.0",
+    "lexicon": "1.0.0",
+    "numbers": "1.0.0",
+    "polarity": "1.0.0",
+    "scope": "1.0.0",
+    "support": "1.0.0",
+    "text": "1.0.0",
+}
+"""Version of each measure by name."""

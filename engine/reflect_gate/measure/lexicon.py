@@ -1,0 +1,200 @@
+r"""Lexicons found in texts: one automaton tells which patterns occur, and only those are searched for their places.
+
+A pattern is RE2, matched without regard to case on the NFKC form of a text; at either end that is a word character it is bound to
+a word boundary (`\b(?:…)\b`). Places are given in the original text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+from ..errors import ReflectGateError
+from ._english import STOP_WORDS
+from .text import Normal, normalise, split_words
+
+__all__ = ["MATCH_LIMIT", "SPAN_LIMIT", "LexiconHit", "LexiconSet", "Span", "wrapped"]
+
+MATCH_LIMIT = 4_096
+"""Matches of one pattern in one text that are placed; beyond it the rest of the text counts as matched."""
+
+SPAN_LIMIT = 64
+"""Spans of one lexicon in one text that are reported; counts and coverage are over all of them."""
+
+_MEMORY = 256 << 20
+
+
+class _Group(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def patterns(self) -> Sequence[str]: ...
+
+
+class _Lexicon(Protocol):
+    @property
+    def groups(self) -> Iterable[_Group]: ...
+
+
+class Span(NamedTuple):
+    """A place in the original text, `text[start:end]`, and the group whose pattern matches there."""
+
+    start: int
+    end: int
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconHit:
+    """A lexicon found in one text field: `count` matches that do not overlap, `coverage` in hundredths, the first spans."""
+
+    lexicon: str
+    target: str
+    count: int
+    coverage: int
+    spans: tuple[Span, ...]
+
+    def spans_json(self) -> list[dict[str, Any]]:
+        """Return the spans as the decision shows them."""
+        return [
+            {"target": self.target, "lexicon": self.lexicon, "group": span.group, "start": span.start, "end": span.end}
+            for span in self.spans
+        ]
+
+
+class _Pattern:
+    """One pattern of a group; compiled on its own when it first occurs."""
+
+    def __init__(self, lexicon: str, group: str, source: str) -> None:
+        self.lexicon = lexicon
+        self.group = group
+        self.source = source
+
+    @cached_property
+    def _compiled(self) -> Any:
+        import re2
+
+        return re2.compile(self.source, _options())
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the places of the matches that do not overlap; the last one runs to the end where there are too many."""
+        for number, match in enumerate(self._compiled.finditer(text)):
+            start, end = match.span()
+            if number == MATCH_LIMIT:
+                yield start, len(text)
+                return
+            if end > start:
+                yield start, end
+
+
+def _options() -> Any:
+    import re2
+
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.never_capture = True
+    options.max_mem = _MEMORY
+    return options
+
+
+def wrapped(pattern: str) -> str:
+    """Return a pattern bound to word boundaries at each end that is a word character."""
+    start = r"\b" if pattern[:1].isalnum() or pattern[:1] == "_" else ""
+    end = r"\b" if pattern[-1:].isalnum() or pattern[-1:] == "_" else ""
+    return f"{start}(?:{pattern}){end}"
+
+
+class LexiconSet:
+    """All lexicons of a bundle (name → lexicon with `groups` of `patterns`); built once, then safe to share between threads."""
+
+    def __init__(self, lexicons: Mapping[str, _Lexicon]) -> None:
+        import re2
+
+        self._patterns = [
+            _Pattern(name, group.id, wrapped(pattern))
+            for name, lexicon in sorted(lexicons.items())
+            for group in lexicon.groups
+            for pattern in group.patterns
+        ]
+        self._set = re2.Set.SearchSet(_options())
+        try:
+            for pattern in self._patterns:
+                self._set.Add(pattern.source)
+            # Matches every text: its absence from an answer tells that the automaton gave up.
+            self._sentinel: int = self._set.Add(r"\z")
+            self._set.Compile()
+        except re2.error as error:
+            raise ReflectGateError("measure-lexicon", f"a lexicon pattern is not RE2: {error}") from error
+
+    def hits(self, texts: Mapping[str, str]) -> tuple[LexiconHit, ...]:
+        """Return every lexicon found in every text (target → text), by target in the given order, then by lexicon.
+
+        Measure `lexicon` 1.0.0. `count` is the number of matches that do not overlap (earliest first, of equal starts the
+        longest); `coverage` is the share of the text's content words (words that are no stop words; all words where there are
+        none) that touch a match, in hundredths rounded up. Raises `measure-lexicon` when the automaton ran out of memory. Linear.
+        """
+        return tuple(hit for target, text in texts.items() if text for hit in self._hits(target, text))
+
+    def _hits(self, target: str, text: str) -> Iterator[LexiconHit]:
+        normal = normalise(text)
+        found = self._set.Match(normal.text)
+        if self._sentinel not in found:
+            raise ReflectGateError("measure-lexicon", f"the lexicons need more than {_MEMORY} bytes for `{target}`")
+        if len(found) == 1:
+            return
+        by_lexicon: dict[str, list[_Pattern]] = {}
+        for number in sorted(found):
+            if number != self._sentinel:
+                pattern = self._patterns[number]
+                by_lexicon.setdefault(pattern.lexicon, []).append(pattern)
+        words = _content_words(normal.text)
+        for name, patterns in sorted(by_lexicon.items()):
+            yield _hit(name, target, patterns, normal, words)
+
+
+def _content_words(text: str) -> list[tuple[int, int]]:
+    """Return the places of the content words of a normal form."""
+    places, every, position = [], [], 0
+    for word in split_words(text):
+        # An apostrophe that was taken out of the word keeps it from being found whole; its first part then stands for it.
+        start = text.find(word, position)
+        if start < 0:
+            continue
+        position = start + len(word)
+        every.append((start, position))
+        if word.casefold() not in STOP_WORDS:
+            places.append((start, position))
+    return places or every
+
+
+def _hit(name: str, target: str, patterns: Sequence[_Pattern], normal: Normal, words: Sequence[tuple[int, int]]) -> LexiconHit:
+    raw = [(start, -end, pattern.group) for pattern in patterns for start, end in pattern.spans(normal.text)]
+    kept: list[Span] = []
+    reached = 0
+    covering: list[tuple[int, int]] = []
+    for start, negative_end, group in sorted(raw):
+        end = -negative_end
+        if covering and start < covering[-1][1]:
+            covering[-1] = (covering[-1][0], max(end, covering[-1][1]))
+        else:
+            covering.append((start, end))
+        if start >= reached:
+            kept.append(Span(start, end, group))
+            reached = end
+    covered = _covered(words, covering)
+    share = min(100, -(-covered * 100 // len(words))) if words else 100
+    spans = tuple(Span(*normal.span(span.start, span.end), span.group) for span in kept[:SPAN_LIMIT])
+    return LexiconHit(name, target, len(kept), share, spans)
+
+
+def _covered(words: Sequence[tuple[int, int]], covering: Sequence[tuple[int, int]]) -> int:
+    """Return how many of `words` touch one of `covering`; both ordered, one pass."""
+    count = place = 0
+    for start, end in words:
+        while place < len(covering) and covering[place][1] <= start:
+            place += 1
+        count += place < len(covering) and covering[place][0] < end
+    return count

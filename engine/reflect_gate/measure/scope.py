@@ -1,0 +1,157 @@
+"""The grammar of scopes: what a lesson says that it applies to.
+
+    scope = term {whitespace term}
+    term  = key ":" value | word            key = repo | lang | path | error | task
+    value = characters without whitespace, or characters between double quotes
+
+A scope is the conjunction of its terms, so adding a term narrows it and removing one broadens it; the empty scope is anything.
+`lang:` values are compared by one name (`py` is `python`), `path:` values by whole segments (`path:src` covers `path:src/a.py`),
+everything else by its case-folded NFKC form. Free words qualify a scope but bound nothing by themselves: their breadth is `any`.
+At most `TERM_LIMIT` terms of `VALUE_LIMIT` characters are kept; dropping makes a scope broader, so it needs more evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ._english import STOP_WORDS
+from .text import LIMIT, normalise
+
+__all__ = ["BREADTHS", "KEYS", "TERM_LIMIT", "VALUE_LIMIT", "Scope", "Term"]
+
+KEYS = ("task", "path", "error", "repo", "lang")
+"""Keys of typed terms, the narrowest first; the canonical form keeps this order, then free words."""
+
+BREADTHS = {"task": "task", "path": "file", "error": "error", "repo": "repo", "lang": "lang"}
+"""Breadth by key."""
+
+TERM_LIMIT = 64
+VALUE_LIMIT = 256
+
+_LANGUAGES = {
+    "py": "python",
+    "python3": "python",
+    "js": "javascript",
+    "ts": "typescript",
+    "golang": "go",
+    "rs": "rust",
+    "rb": "ruby",
+    "c++": "cpp",
+    "c#": "csharp",
+    "sh": "shell",
+    "bash": "shell",
+}
+
+
+class Term(NamedTuple):
+    """One condition of a scope: `key` is one of `KEYS`, or empty for a free word; `value` is its normal form."""
+
+    key: str
+    value: str
+
+    def __str__(self) -> str:
+        if not self.key:
+            return self.value
+        bare = self.value and not any(character.isspace() for character in self.value)
+        return f"{self.key}:{self.value}" if bare else f'{self.key}:"{self.value}"'
+
+    def covers(self, other: Term) -> bool:
+        """Return whether everything that `other` holds for, this term holds for."""
+        if self.key != other.key:
+            return False
+        return self.value == other.value or (self.key == "path" and other.value.startswith(self.value.rstrip("/") + "/"))
+
+
+def _folded(raw: str) -> str:
+    """Return a normal form that normalising again leaves alone, with single spaces."""
+    for _ in range(4):
+        folded = " ".join(normalise(raw).text.casefold().split())
+        if folded == raw:
+            break
+        raw = folded
+    return raw
+
+
+def _value(key: str, raw: str) -> str:
+    value = _folded(raw.replace('"', ""))[:VALUE_LIMIT].rstrip()
+    if key == "lang":
+        return _LANGUAGES.get(value, value)
+    if key == "path":
+        segments = [part.strip() for part in value.replace("\\", "/").split("/")]
+        rooted = "/" if value.startswith(("/", "\\")) else ""
+        return rooted + "/".join(part for part in segments if part not in {"", "."})
+    return value
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Yield the tokens; a quote opens a value directly after `:` only, and an open quote ends with the text."""
+    if '"' not in text:
+        yield from text.split()
+        return
+    held: list[str] = []
+    quoted = False
+    for character in text:
+        if character == '"':
+            if quoted:
+                yield "".join(held)
+                held.clear()
+            quoted = not quoted and held[-1:] == [":"]
+        elif character.isspace() and not quoted:
+            yield "".join(held)
+            held.clear()
+        else:
+            held.append(character)
+    yield "".join(held)
+
+
+def _term(token: str) -> Term | None:
+    key, colon, raw = token.partition(":")
+    known = key.casefold()
+    if colon and known in KEYS:
+        value = _value(known, raw)
+        return Term(known, value) if value else None
+    value = _value("", token)
+    return Term("", value) if value else None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A parsed scope; `terms` are distinct and in canonical order."""
+
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Scope:
+        """Return the scope that a text says; any text is one. Measure `scope` 1.0.0, linear."""
+        found = (_term(token) for token in _tokens(text[:LIMIT]) if token)
+        return cls._of(term for term in found if term is not None)
+
+    @classmethod
+    def _of(cls, terms: Iterable[Term]) -> Scope:
+        distinct = list(dict.fromkeys(terms))[:TERM_LIMIT]
+        order = {key: place for place, key in enumerate(KEYS)}
+        typed = sorted((term for term in distinct if term.key), key=lambda term: (order[term.key], term.value))
+        return cls((*typed, *[term for term in distinct if not term.key]))
+
+    def __str__(self) -> str:
+        return " ".join(str(term) for term in self.terms)
+
+    @property
+    def breadth(self) -> str:
+        """Return how much the scope covers; its narrowest term decides, and free words alone bound nothing."""
+        return next((BREADTHS[term.key] for term in self.terms if term.key), "any")
+
+    def covers(self, other: Scope) -> bool:
+        """Return whether all of `other` is in this scope: a term there implies each term here; stop words are not asked for."""
+        wanted = (term for term in self.terms if term.key or term.value not in STOP_WORDS)
+        return all(any(term.covers(given) for given in other.terms) for term in wanted)
+
+    def narrowed(self, term: Term) -> Scope:
+        """Return the scope with `term` added; the same scope where it is there already or the limit is reached."""
+        return self._of((*self.terms, term))
+
+    def broadened(self, term: Term) -> Scope:
+        """Return the scope without `term`."""
+        return self._of(kept for kept in self.terms if kept != term)
