@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import pickle
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reflect_gate import schemas
+from reflect_gate import Bundle, ReflectGateError, pipeline, schemas
+from reflect_gate.cli import _batch
+from reflect_gate.cli._options import BundleChoice
 from reflect_gate.cli.demo import load_demo, requests
 
 Run = Callable[..., Any]
@@ -47,8 +52,8 @@ def test_undecided_is_4(here: Run, tmp_path: Path) -> None:
     """What the measures cannot read is undecided: neither a success nor a refusal (R-e1)."""
     request = json.loads(json.dumps(DEMO["admitted"]))
     request["reflection"]["candidate_lesson"] = (
-        "Wenn ein Aufruf mit Nebenwirkungen abläuft, behandle sein Ergebnis als unbekannt und wiederhole ihn mit demselben Schlüssel, "
-        "weil der erste Versuch schon verbucht sein kann und der Kunde sonst zweimal zahlt."
+        "Wenn ein Aufruf mit Nebenwirkungen abläuft, behandle sein Ergebnis als unbekannt und wiederhole ihn mit demselben "
+        "Schlüssel, weil der erste Versuch schon verbucht sein kann und der Kunde sonst zweimal zahlt."
     )
     path = tmp_path / "request.json"
     path.write_text(json.dumps(request), encoding="utf-8")
@@ -117,7 +122,7 @@ def test_hostile_text_is_harmless(process: Run) -> None:
     assert not [char for char in out if not char.isprintable() and char != "\n"]
 
 
-# -- bad input ----------------------------------------------------------------------------------------------------------------------
+# -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 GOOD = encoded(DEMO["admitted"])
@@ -132,9 +137,9 @@ BAD: Mapping[str, tuple[bytes, str]] = {
     "nan": (b'{"record": NaN}', "document-syntax"),
     "deep": (b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}", "document-depth"),
     "large number": (b'{"record": 123456789012345678901234567890}', "document-number"),
-    "lone surrogate": (b'{"record": "\\ud800"}', "document-syntax"),
+    "lone surrogate": (b'{"record": "\\ud800"}', "document-surrogate"),
     "scalar": (b"42", "document-type"),
-    "wrong types": (b'{"record": [], "reflection": "x"}', "schema-type"),
+    "wrong types": (b'{"record": [], "reflection": "x"}', "schema"),
     "empty array": (b"[]", "document-empty"),
 }
 
@@ -206,7 +211,7 @@ def test_broken_policy_never_admits(here: Run, request_file: Callable[[str], str
     assert err.startswith("error: ")
 
 
-# -- bundles -----------------------------------------------------------------------------------------------------------------------
+# -- bundles -----------------------------------------------------------------------------------------------------------
 
 
 def test_disable_is_an_ablation(here: Run, request_file: Callable[[str], str]) -> None:
@@ -246,7 +251,7 @@ def test_working_directory_brings_no_policy(process: Run, tmp_path: Path) -> Non
     assert process("evaluate", stdin=encoded(DEMO["platitude"])).code == 5
 
 
-# -- batches -----------------------------------------------------------------------------------------------------------------------
+# -- batches -----------------------------------------------------------------------------------------------------------
 
 
 def test_batch_of_good_requests_is_0(process: Run) -> None:
@@ -309,7 +314,7 @@ def test_jobs_give_the_same_bytes(process: Run) -> None:
 
 
 def test_batch_streams(environment: dict[str, str]) -> None:
-    """A decision comes out while the input is still open, so that a live log can be piped through."""
+    """A decision comes out while the input is still open: a live log can be piped through."""
     running = subprocess.Popen(
         [sys.executable, "-m", "reflect_gate", "evaluate", "--format", "ndjson"],
         stdin=subprocess.PIPE,
@@ -326,7 +331,7 @@ def test_batch_streams(environment: dict[str, str]) -> None:
     assert first["status"] == "admitted"
 
 
-# -- output ------------------------------------------------------------------------------------------------------------------------
+# -- output ------------------------------------------------------------------------------------------------------------
 
 
 def test_output_file(here: Run, request_file: Callable[[str], str], tmp_path: Path) -> None:
@@ -351,3 +356,73 @@ def test_output_to_nowhere_could_not_run(here: Run, request_file: Callable[[str]
     code, _, err = here("evaluate", request_file("admitted"), "-o", str(tmp_path / "none" / "x.json"))
     assert code == 1
     assert "[cannot-write]" in err
+
+
+# -- workers --------------------------------------------------------------------------------------------------------------
+
+
+def test_worker_refuses_other_policies(monkeypatch: pytest.MonkeyPatch, structured: Bundle) -> None:
+    """A worker that loads other policies than its parent judges nothing: a batch has one bundle."""
+    monkeypatch.setattr(signal, "signal", lambda _number, _handler: None)
+    _batch._start_worker(BundleChoice("introspect", as_of=structured.as_of), structured.digest, "x", False)
+    with pytest.raises(ReflectGateError, match="policies changed"):
+        _batch._work([("line 1", DEMO["admitted"])])
+
+
+def test_worker_tells_why_it_cannot_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bundle that no longer loads is told as what it is, and can be sent between processes."""
+    monkeypatch.setattr(signal, "signal", lambda _number, _handler: None)
+    _batch._start_worker(BundleChoice("no-such-bundle"), "", "x", False)
+    with pytest.raises(ReflectGateError) as caught:
+        _batch._work([("line 1", DEMO["admitted"])])
+    assert pickle.loads(pickle.dumps(caught.value)).message == caught.value.message  # noqa: S301 - its own bytes
+
+
+def test_fault_in_one_entry_is_its_own(monkeypatch: pytest.MonkeyPatch, structured: Bundle) -> None:
+    """An unexpected exception costs one entry its decision, never the batch, and never admits."""
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(pipeline, "evaluate", fail)
+    judged = _batch.judge_one(("line 3", DEMO["admitted"]), "in.ndjson", structured, False)
+    assert judged.decision is None
+    assert judged.error is not None
+    assert (judged.error.code, str(judged.error.source)) == ("internal", "in.ndjson:3")
+
+
+def test_in_flight_is_bounded() -> None:
+    """Workers that are slow do not make the reader swallow the input."""
+    read = 0
+
+    def entries() -> Iterator[tuple[str, object]]:
+        nonlocal read
+        for number in range(10_000):
+            read += 1
+            yield f"line {number}", {}
+
+    class Pool:
+        def submit(self, _work: object, chunk: list[object]) -> Future[list[tuple[None, list[object]]]]:
+            done: Future[list[tuple[None, list[object]]]] = Future()
+            done.set_result([(None, []) for _ in chunk])
+            return done
+
+    ordered = _batch._ordered(Pool(), entries(), 2)
+    assert next(ordered).place == "line 0"
+    assert read == 2 * _batch.CHUNK
+    assert [judged.place for judged in ordered] == [f"line {number}" for number in range(1, 10_000)]
+
+
+def test_warm_run_imports_no_parser_of_policies(environment: dict[str, str], tmp_path: Path) -> None:
+    """With a warm cache, `evaluate` reads no YAML and builds no slow validator (DESIGN.md, budgets)."""
+    path = tmp_path / "request.json"
+    path.write_bytes(GOOD)
+    code = (
+        "import sys; from reflect_gate.cli import main; main(['evaluate', sys.argv[1]]);"
+        "print([name for name in ('yaml', 'jsonschema', 'openai', 'rich', 'multiprocessing') if name in sys.modules])"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, env=environment, check=True)
+        for _ in range(2)
+    ]
+    assert runs[1].stdout.splitlines()[-1] == "[]"

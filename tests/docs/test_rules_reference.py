@@ -41,9 +41,7 @@ def test_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == reference()
 
 
-def test_broken_rules_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_broken_rules_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A rule file that cannot be read gives exit code 3 and its place on standard error."""
     (tmp_path / "rules").mkdir()
     shutil.copytree(data_path("schemas"), tmp_path / "schemas")

@@ -237,6 +237,16 @@ def test_file_named_twice_runs_once(run: Run, folder: Path) -> None:
     assert [result.id for result in results if result.ruleset == "speed"] == ["many"]
 
 
+def test_folder_of_the_policies_may_be_named(run: Run, folder: Path) -> None:
+    """A policies file among the rules has no cases, and a lexicon is known by what it holds."""
+    run(GOOD)
+    (folder / "rules" / "lexicons").rename(folder / "words")
+    policies = folder / "policies.yaml"
+    policies.write_text(POLICIES.replace("rules/lexicons", "words"), encoding="utf-8")
+    results = run_cases([folder], policies)
+    assert {(result.ruleset, result.passed) for result in results} == {("speed", True), ("noise", True)}
+
+
 def test_missing_file_fails(folder: Path) -> None:
     """A path that leads nowhere is a failed result."""
     result = only(run_cases([folder / "rules" / "gone.cases.yaml"], folder / "policies.yaml"))

@@ -93,7 +93,7 @@ def _ordered(pool: Any, entries: Iterable[Entry], most: int) -> Iterator[Judged]
 # -- worker processes ----------------------------------------------------------------------------------------------------
 
 _Result: TypeAlias = tuple[dict[str, Any] | None, list[_Leaf]]
-_worker: list[tuple[Bundle, str, bool]] = []
+_worker: list[tuple[Bundle, str, bool] | ReflectGateError] = []
 
 
 def _start_worker(choice: BundleChoice, digest: str, name: str, explain: bool) -> None:
@@ -101,14 +101,21 @@ def _start_worker(choice: BundleChoice, digest: str, name: str, explain: bool) -
 
     # The parent hears the interrupt and ends the pool; a traceback of every worker would only bury its message.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    bundle = choice.load()
-    if bundle.digest != digest:
-        raise ReflectGateError("policy-changed", "the policies changed while the batch was being judged")
-    _worker[:] = [(bundle, name, explain)]
+    # An error raised here would be logged with a traceback and break the pool; kept, it is told with the first chunk.
+    try:
+        bundle = choice.load()
+    except ReflectGateError as error:
+        _worker[:] = [ReflectGateError(error.code, error.message, error.source)]
+        return
+    changed = ReflectGateError("policy-changed", "the policies changed while the batch was being judged")
+    _worker[:] = [(bundle, name, explain) if bundle.digest == digest else changed]
 
 
 def _work(chunk: Sequence[Entry]) -> list[_Result]:
-    bundle, name, explain = _worker[0]
+    ready = _worker[0]
+    if isinstance(ready, ReflectGateError):
+        raise ready
+    bundle, name, explain = ready
     results = []
     for entry in chunk:
         judged = judge_one(entry, name, bundle, explain)

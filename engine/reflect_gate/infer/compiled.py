@@ -45,7 +45,7 @@ def load(source: str) -> dict[int, _StageFunction]:
         space = run(source, {"X": partial(defaultdict, list), "len": len})
     except Exception as error:
         raise failed(f"the generated engine cannot be loaded: {error!r}") from error
-    if space.get("F") != FORMAT:
+    if space.get("F") != FORMAT or "R" not in space:
         raise failed(f"the generated engine has the format {space.get('F')}, not {FORMAT}")
     functions: dict[int, _StageFunction] = space["R"]
     return functions
@@ -57,7 +57,7 @@ class Compiled:
     name: Final = "compiled"
 
     def __init__(self, program: Program, source: str | None = None, *, tracing: bool = False) -> None:
-        functions = load(source if source is not None else generate(program, tracing=tracing))
+        functions = load(source or generate(program, tracing=tracing))
         self.program = program
         self.stages = {program.stages[place]: function for place, function in functions.items()}
         self.base: list[list[EncodedFact]] = [[] for _ in program.types]

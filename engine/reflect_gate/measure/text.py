@@ -15,14 +15,26 @@ import importlib.util
 import sys
 import types
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
 from ._english import ACTION_VERBS, FUNCTION_WORDS, STOP_WORDS
 
-__all__ = ["LIMIT", "Analysis", "Normal", "analyse", "fold", "language", "normalise", "split_words", "terms", "words"]
+__all__ = [
+    "LIMIT",
+    "Analysis",
+    "Normal",
+    "analyse",
+    "fold",
+    "language",
+    "normalise",
+    "placed_words",
+    "split_words",
+    "terms",
+    "words",
+]
 
 LIMIT = 65_536
 """Characters of one text that are read."""
@@ -103,13 +115,26 @@ class _WordTable(dict[int, "int | None"]):
 
 
 _TABLE = _WordTable({code: code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)})
-_TABLE.update({ord("'"): None, ord("\u2019"): None, ord("\u02bc"): None})
+_APOSTROPHES = "'\u2019\u02bc"
+_PLACED = _WordTable({**_TABLE, **{ord(mark): ord(mark) for mark in _APOSTROPHES}})
+_TABLE.update({ord(mark): None for mark in _APOSTROPHES})
 
 
 def split_words(text: str) -> list[str]:
     """Return the words of the NFKC form in order, their case kept."""
     plain = text[:LIMIT] if text.isascii() else normalise(text).text
     return plain.translate(_TABLE).split()
+
+
+def placed_words(normal: str) -> Iterator[tuple[int, int, str]]:
+    """Yield `(start, end, word)` of the words of a normal form; the place holds the apostrophes that the word has lost."""
+    position = 0
+    for piece in normal.translate(_PLACED).split():
+        start = normal.index(piece, position)
+        position = start + len(piece)
+        word = piece.translate(_TABLE)
+        if word:
+            yield start, position, word
 
 
 def words(text: str) -> list[str]:

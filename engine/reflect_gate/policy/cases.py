@@ -11,6 +11,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CaseResult", "run_cases"]
 
-_LEXICONS: Final = "lexicons"
+_IS_LEXICON: Final = re.compile(rb"^lexicon:", re.MULTILINE)
+_IS_POLICIES: Final = re.compile(rb"^policies:", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def run_cases(paths: Iterable[str | Path], policies: str | Path | None = None, p
     """Return the result of every case found at `paths`, in the order of the files.
 
     Args:
-        paths: case files, rule files (their case file is meant), lexicon files, or folders of all three.
+        paths: case files, rule files (their case file is meant), lexicon files, or folders of them; policies are passed over.
         policies: the policies file that the rules are loaded by; as for `load_bundle` where absent.
         pattern: run only cases whose `ruleset/id` matches, `*` and `?` as in file names.
 
@@ -104,7 +106,9 @@ def _run_file(path: Path, policies: str | Path | None, pattern: str | None) -> l
         data = path.read_bytes()
     except OSError as error:
         return [CaseResult(name, "", False, f"the file cannot be read: {(error.strerror or 'unknown').lower()}", str(path), 0)]
-    is_lexicon = path.parent.name == _LEXICONS
+    if _IS_POLICIES.search(data):
+        return []
+    is_lexicon = bool(_IS_LEXICON.search(data))
     if not is_lexicon and not path.name.endswith(CASES_SUFFIX):
         return [CaseResult(name, "", False, f"there is no `{name}{CASES_SUFFIX}`: a rule set needs cases", str(path), 1)]
     try:

@@ -164,7 +164,9 @@ def _fact_text(fact: Document, measured: Sequence[Document]) -> str:
     ]
     shown = [part for part in telling(here) if part["fact"] != "conclusion"]
     compared = {part["field"] for part in shown}
-    named = {name: value for name, value in fields.items() if name not in compared and (not shown or isinstance(value, str))}
+    named = {
+        name: value for name, value in sorted(fields.items()) if name not in compared and (not shown or isinstance(value, str))
+    }
     listed = ", ".join(f"{name}={one_line(shown_value(value), 60)}" for name, value in named.items())
     text = f"{fact['fact']}({listed})" if listed or not shown else str(fact["fact"])
     return f"{text}: {'; '.join(condition(part, named=False) for part in shown)}" if shown else text
