@@ -93,7 +93,7 @@ def _dialect() -> Callable[..., Authority]:
 def authority(urn: str, family: Mapping[str, Mapping[str, Any]]) -> Authority:
     """Return the validator of the schema `urn`; `family` holds it and every schema that it refers to, by urn."""
     # A member that names its own dialect would be validated by that one, and not by the extension of it above.
-    members = {name: {key: part for key, part in member.items() } for name, member in family.items()}
+    members = {name: {key: part for key, part in member.items() if key != "$schema"} for name, member in family.items()}
     registry: Registry[Any] = Registry().with_resources(
         (name, DRAFT202012.create_resource(member)) for name, member in members.items()
     )

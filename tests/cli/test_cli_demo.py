@@ -31,8 +31,9 @@ def test_each_refusal_says_why(here: Run) -> None:
 
 def test_blame_is_capped(here: Run) -> None:
     """Outward blame is admitted at the lowest confidence (R-g2)."""
-    cases = json.loads(here("demo", "--format", "json").out)["cases"]
-    blame = next(case for case in cases if case["name"] == "blame")["decision"]
+    document = json.loads(here("demo", "--format", "json").out)
+    schemas.check("demo", document, "stdout")
+    blame = next(case for case in document["cases"] if case["name"] == "blame")["decision"]
     assert blame["envelope"]["red_flag"]
     assert blame["lesson"]["confidence"] == 0.1
 

@@ -177,7 +177,7 @@ def test_machine_output_of_an_invalid_request(process: Run) -> None:
     code, out, _ = process("evaluate", "--format", "ndjson", stdin=b"{}")
     document = json.loads(out)
     assert code == 3
-    assert document["schema"] == "urn:reflect-gate:schema:error:1"
+    schemas.check("error", document, "stdout")
     assert document["errors"]
 
 
@@ -269,6 +269,7 @@ def test_bad_line_does_not_stop_the_rest(process: Run) -> None:
     documents = [json.loads(line) for line in out.splitlines()]
     assert code == 3
     assert [document["schema"].split(":")[-2] for document in documents] == ["decision", "error", "error", "decision"]
+    schemas.check("error", documents[1], "stdout")
     assert documents[1]["place"] == "line 2"
     assert "error: <stdin>:2:" in err
     assert "error: <stdin>:3 at /record: " in err or "error: <stdin>:3: " in err

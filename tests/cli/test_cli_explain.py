@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reflect_gate import Bundle, evaluate
+from reflect_gate import Bundle, evaluate, schemas
 from reflect_gate.cli.demo import load_demo, requests
 from reflect_gate.cli.explain import near_misses
 from reflect_gate.report.explain import Node, explanation, explanation_document
@@ -78,6 +78,7 @@ def test_decision_and_request_tell_the_same(process: Run) -> None:
     decision = process("evaluate", "--explain", "--format", "json", stdin=data).out.encode()
     from_decision = json.loads(process("explain", "--format", "json", stdin=decision).out)
     from_request = json.loads(process("explain", "--format", "json", stdin=data).out)
+    schemas.check("explanation", from_request, "stdout")
     assert from_request["nearest_misses"]
     assert {**from_request, "nearest_misses": []} == from_decision
 
@@ -189,11 +190,12 @@ def test_deep_derivations_are_cut() -> None:
     assert len(texts) < 100
 
 
-def test_document_says_what_it_is(structured: Bundle) -> None:
+@pytest.mark.parametrize("name", DEMO)
+def test_document_holds_to_its_schema(structured: Bundle, name: str) -> None:
     """The JSON form is versioned and carries the decision's id, so that it can be filed beside it."""
-    decision = evaluate(DEMO["speculative"], structured, explain=True).to_json()
-    document = explanation_document(decision)
-    assert document["schema"] == "urn:reflect-gate:schema:explanation:1"
+    decision = evaluate(DEMO[name], structured, explain=True).to_json()
+    document = explanation_document(decision, near_misses(DEMO[name], structured))
+    schemas.check("explanation", document, "document")
     assert document["decision_id"] == decision["decision_id"]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from reflect_gate import schemas
 from reflect_gate.resources import data_root
 
 Run = Callable[..., Any]
@@ -162,6 +163,7 @@ def test_json_results(here: Run, results: Callable[..., None]) -> None:
     """The JSON form counts and lists the cases."""
     results(("grounding", "b", False, "no"))
     document = json.loads(here("policy", "test", "--format", "json").out)
+    schemas.check("policy-test", document, "stdout")
     assert (document["passed"], document["failed"], document["cases"][0]["line"]) == (0, 1, 7)
 
 

@@ -38,7 +38,7 @@ def run(bundles: int, requests: int, seed: int) -> tuple[Counter[str], list[str]
     complaints: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         for own in range(seed, seed + bundles):
-            rng = Random(own)  # noqa: S311 -- a seed is the whole case
+            rng = Random(own)
             try:
                 _one(rng, requests, Path(name), counts, complaints, own)
             except Exception:  # noqa: BLE001 -- a crash is what is looked for

@@ -6,6 +6,7 @@ Everything is drawn from one `random.Random`, so that a seed is a case and Hypot
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -50,7 +51,9 @@ class _RuleSetWriter:
 
     def __init__(self, rng: Random, name: str, stage: str) -> None:
         self._rng = rng
-        self._domains = {name: domain for name, domain in load_vocabulary().domains.items() if domain.symbols or domain.kind != "symbol"}
+        self._domains = {
+            name: domain for name, domain in load_vocabulary().domains.items() if domain.symbols or domain.kind != "symbol"
+        }
         self._name = name
         self._stage = stage
         self._settings: dict[str, dict[str, Any]] = {}
@@ -90,7 +93,9 @@ class _RuleSetWriter:
         return document | {"derive": self._derive, "rules": rules}
 
     def _table(self, columns: Mapping[str, str]) -> dict[str, Any]:
-        drawn = [{c: _constant(self._rng, self._domains[d]) for c, d in columns.items()} for _ in range(self._rng.randrange(1, 4))]
+        drawn = [
+            {c: _constant(self._rng, self._domains[d]) for c, d in columns.items()} for _ in range(self._rng.randrange(1, 4))
+        ]
         rows = list({repr(row): row for row in drawn}.values())
         return {"doc": "Drawn at random.", "columns": dict(columns), "rows": rows}
 
@@ -152,7 +157,9 @@ class _RuleSetWriter:
         values = {}
         for field, domain in self._derive[name].items():
             joins = self._sources(domain, aliases)
-            values[field] = self._rng.choice(joins) if joins and self._rng.random() < 0.7 else _constant(self._rng, self._domains[domain])
+            values[field] = (
+                self._rng.choice(joins) if joins and self._rng.random() < 0.7 else _constant(self._rng, self._domains[domain])
+            )
         return {name: values}
 
     def _finding(self, aliases: Mapping[str, str]) -> dict[str, Any]:
@@ -180,7 +187,7 @@ def facts_for(rng: Random) -> dict[str, list[Fact]]:
             values = [_constant(rng, domain) for domain in domains]
             exact = [v if isinstance(v, str) else domain.exact(v) or 0 for v, domain in zip(values, domains, strict=True)]
             found[spec.stage] += [(spec.name, *exact)] * rng.choice([1, 1, 2])
-    for stage, after in zip(_JUDGING, _JUDGING[1:], strict=False):
+    for stage, after in pairwise(_JUDGING):
         found[after].append(("conclusion", stage, rng.choice(vocabulary.stages[stage].verdicts)))
     for facts in found.values():
         rng.shuffle(facts)
@@ -200,7 +207,8 @@ def write(folder: Path, documents: Policies) -> Path:
     names = [document["ruleset"] for document in documents]
     bundle = {"doc": "Drawn at random.", "rulesets": names}
     path.write_text(
-        _text({"policies": 1, "default": "fuzz", "rules": "rules", "lexicons": "lexicons", "bundles": {"fuzz": bundle}}), encoding="utf-8"
+        _text({"policies": 1, "default": "fuzz", "rules": "rules", "lexicons": "lexicons", "bundles": {"fuzz": bundle}}),
+        encoding="utf-8",
     )
     return path
 

@@ -28,10 +28,12 @@ class Decoder:
         self._measured = {declared.name: index for index, declared in enumerate(program.types) if not declared.owner}
 
     def encode(self, facts: Sequence[Fact]) -> list[EncodedFact]:
+        """Return measured facts as the engines take them."""
         number = self._interner.number
         return [(self._measured[str(f[0])], *[number(v) if isinstance(v, str) else int(v) for v in f[1:]]) for f in facts]
 
     def fact(self, fact: EncodedFact) -> Known:
+        """Return a fact as the naive reading calls it."""
         declared = self._program.types[fact[0]]
         domains = [load_vocabulary().domains[name] for name in declared.domains]
         named = [d.kind in {"symbol", "id"} for d in domains]
@@ -39,9 +41,11 @@ class Decoder:
         return (f"{declared.owner}/{declared.name}", *values)
 
     def firing(self, firing: Firing) -> NaiveFiring:
+        """Return a firing as the naive reading calls it."""
         return self._program.rules[firing[0]].name, tuple(map(self.fact, firing[1]))
 
     def derived(self, firings: Sequence[Firing]) -> set[Known]:
+        """Return what the rules of `firings` derive."""
         found = set()
         for index, bound in firings:
             for head in self._program.rules[index].heads:
@@ -59,7 +63,11 @@ def engines_of(program: Program) -> dict[str, Engine]:
 
 
 def differences(
-    bundle: Bundle, engines: Mapping[str, Engine], documents: Sequence[Mapping[str, Any]], facts: Mapping[str, list[Fact]], rng: Random
+    bundle: Bundle,
+    engines: Mapping[str, Engine],
+    documents: Sequence[Mapping[str, Any]],
+    facts: Mapping[str, list[Fact]],
+    rng: Random,
 ) -> tuple[list[str], int]:
     """Return a line for each stage in which an engine differs from the naive reading, and how many firings there were.
 

@@ -1,7 +1,7 @@
 """A third reading of the rule language, as slow and as plain as it can be: a naive fixpoint over the YAML itself.
 
-It shares nothing with the compiler or the engines but the fact vocabulary. Rules are read from the parsed documents, joins are nested
-loops, and a stage is evaluated by applying all rules of a level again and again until nothing new appears.
+It shares nothing with the compiler or the engines but the fact vocabulary. Rules are read from the parsed documents, joins are
+nested loops, and a stage is evaluated by applying all rules of a level again and again until nothing new appears.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from reflect_gate.facts import Domain, Fact, load_vocabulary
 
-__all__ = ["Known", "NaiveFiring", "Naive"]
+__all__ = ["Known", "Naive", "NaiveFiring"]
 
 Known = tuple[str | int, ...]
 """`(owner/type, value, …)`: symbols and ids as text, everything else as its domain's integer; measured facts have no owner."""
@@ -118,7 +118,7 @@ class Naive:
                 more = {**aliases, words[1]: values} if len(words) > 1 else aliases
                 yield from self._match(rs, patterns[1:], (*bound, fact), more)
 
-    def _holds(self, rs: _RuleSet, type_name: str, name: str, value: object, test: Any, aliases: Mapping[str, Any]) -> bool:
+    def _holds(self, rs: _RuleSet, type_name: str, name: str, value: Any, test: Any, aliases: Mapping[str, Any]) -> bool:
         def needed(of: object) -> Any:
             return self._value(rs, _domain(rs, type_name, name), of, aliases)
 
@@ -143,7 +143,7 @@ class Naive:
 
 
 def _levels(rules: Sequence[tuple[_RuleSet, Mapping[str, Any]]]) -> list[int]:
-    """Return a level for each rule: above every rule that may derive what it negates, not below one that derives what it reads."""
+    """Return a level for each rule: above all that may derive what it negates, not below any that derives what it reads."""
     levels = [0] * len(rules)
     makes = [{rs.key(next(iter(head))) for head in rule["then"]} for rs, rule in rules]
     for _ in range(len(rules) * len(rules) + 1):

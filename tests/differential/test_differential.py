@@ -136,4 +136,7 @@ def test_no_firing_is_lost_between_names_and_numbers(tmp_path: Path) -> None:
     bundle = load_bundle("fuzz", policies=write(tmp_path, [REACH]), cache=False)
     known = Decoder(bundle.program)
     facts = [("cite", "b", True), *_items("a")]
-    assert [known.fact(fact) for fact in known.encode(facts)] == [("/cite", "b", 1), ("/item", "a", "plan", "11", 1, "none", "none")]
+    assert [known.fact(fact) for fact in known.encode(facts)] == [
+        ("/cite", "b", 1),
+        ("/item", "a", "plan", "11", 1, "none", "none"),
+    ]

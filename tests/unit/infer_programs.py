@@ -10,14 +10,16 @@ from reflect_gate.errors import Source
 from reflect_gate.infer import Engine
 from reflect_gate.policy.model import EncodedFact, Firing, Head, Join, Pattern, Program, Rule, Stratum, Test, TypeDecl
 
-__all__ = ["firings", "program", "rule"]
+__all__ = ["Rules", "When", "firings", "program", "rule"]
 
 Types = Mapping[str, Sequence[str]]
 When = Sequence[tuple[str, Mapping[str, Any]]]
+Then = Sequence[tuple[str, Sequence[Any]]]
+Rules = Sequence[tuple[When, Then]]
 
 
 def _test(types: Types, positive: Sequence[Pattern], own: str, field: str, given: Any, number: int) -> Test:
-    """A value is equality, `(operator, value)` a comparison; the text `0.x` joins with field `x` of the first positive pattern."""
+    """A value is equality, `(operator, value)` a comparison, the text `0.x` a join with `x` of the first positive pattern."""
     op, value = given if isinstance(given, tuple) and isinstance(given[0], str) else ("eq", given)
     if isinstance(value, str):
         place, name = value.split(".")
@@ -26,9 +28,7 @@ def _test(types: Types, positive: Sequence[Pattern], own: str, field: str, given
     return Test(list(types[own]).index(field), field, op, value, "", Source("rules.yaml", number + 1))
 
 
-def rule(
-    types: Types, number: int, when: When, then: Sequence[tuple[str, Sequence[Any]]], *, stage: str = "one", stratum: int = 0
-) -> Rule:
+def rule(types: Types, number: int, when: When, then: Then, *, stage: str = "one", stratum: int = 0) -> Rule:
     """Return a rule; a pattern whose type begins with `not ` is negated."""
     names = list(types)
     positive: list[Pattern] = []
@@ -37,7 +37,9 @@ def rule(
         negated = key.startswith("not ")
         name = key.removeprefix("not ")
         read = tuple(_test(types, positive, name, field, given, number) for field, given in tests.items())
-        (negative if negated else positive).append(Pattern(names.index(name), "", negated, read, Source("rules.yaml", number + 1)))
+        (negative if negated else positive).append(
+            Pattern(names.index(name), "", negated, read, Source("rules.yaml", number + 1))
+        )
     heads = []
     for name, values in then:
         joins = [value.split(".") if isinstance(value, str) else value for value in values]
@@ -51,7 +53,7 @@ def rule(
 
 def program(
     types: Types,
-    rules: Sequence[tuple[When, Sequence[tuple[str, Sequence[Any]]]]],
+    rules: Rules,
     *,
     tables: Sequence[EncodedFact] = (),
     stages: Sequence[str] = ("one",),

@@ -1,7 +1,7 @@
 """What the C engine does wrong, each shown on the library itself, and what ours does with the same input.
 
-Snippets that may crash run in a process of their own. The traps were found by probing durable_rules 2.0.28; a version that has mended
-one fails its test, which then tells that a precaution can go.
+Snippets that may crash run in a process of their own. The traps were found by probing durable_rules 2.0.28; a version that has
+mended one fails its test, which then tells that a precaution can go.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _alone(code: str, timeout: float = 20) -> tuple[int | None, str]:
     """Run `code` in a process of its own; the exit code is negative for a signal and `None` for a hang."""
     process = [sys.executable, "-c", _PRELUDE + code]
     try:
-        done = subprocess.run(process, capture_output=True, text=True, timeout=timeout, env={"MALLOC_PERTURB_": "165"}, check=False)
+        done = subprocess.run(
+            process, capture_output=True, text=True, timeout=timeout, env={"MALLOC_PERTURB_": "165"}, check=False
+        )
     except subprocess.TimeoutExpired:
         return None, ""
     return done.returncode, done.stdout.strip()
@@ -201,7 +203,7 @@ def test_long_text_equals_its_beginning(library: Any) -> None:
 
 
 def test_padding_hides_text_from_a_pattern(library: Any) -> None:
-    """`$mt` does not see what is padded beyond 65,536 characters; our networks hold no such operator, nor arithmetic, nor `$or`."""
+    """`$mt` does not see what is padded beyond 65,536 characters; our networks hold no such operator (see the next test)."""
     rule = {"r": [{"m": {"$mt": {"x": ".*ignore previous.*"}}}]}
     assert _naive(library, rule, [{"x": "a" * 100 + " ignore previous "}]) == ["r"]
     assert _naive(library, rule, [{"x": "a" * 70_000 + " ignore previous "}]) == []
@@ -292,10 +294,10 @@ def test_too_many_sessions_break_the_library() -> None:
     held = [engine.session(Limits()) for _ in range(256)]
     with pytest.raises(ReflectGateError, match="256 open sessions"):
         engine.session(Limits())
-    held.pop().__exit__(None, None, None)
+    held.pop().close()
     assert _fired(engine, (0, 1)) == [(0, ((0, 1),))]
     for session in held:
-        session.__exit__(None, None, None)
+        session.close()
 
 
 def _thresholds(count: int) -> Durable:
@@ -314,7 +316,9 @@ def test_many_conditions_true_of_one_fact(library: Any) -> None:
 
 def test_many_conditions_on_one_field() -> None:
     """512 conditions on a level hang the library; ours spreads them."""
-    code, _ = _alone("handle = make(**{f'r{n}': [{'m': {'x': n}}] for n in range(512)})\nrun(handle, [{'x': 3, 'zz': 1}])", timeout=3)
+    code, _ = _alone(
+        "handle = make(**{f'r{n}': [{'m': {'x': n}}] for n in range(512)})\nrun(handle, [{'x': 3, 'zz': 1}])", timeout=3
+    )
     assert code is None or code != 0
     types = {"a": ["x"], "out": []}
     engine = Durable(program(types, [([("a", {"x": number})], [("out", [])]) for number in range(600)]))

@@ -11,10 +11,10 @@ from reflect_gate.config import Limits
 from reflect_gate.errors import ReflectGateError
 from reflect_gate.infer.compiled import MISSES, Compiled, Miss, generate, load
 
-from .infer_programs import firings, program
+from .infer_programs import Rules, When, firings, program
 
 TYPES = {"a": ["x", "y"], "b": ["x"], "out": ["x"]}
-RULES = [([("a", {"y": ("gte", 50)}), ("b", {"x": "0.x"})], [("out", ["0.x"])])]
+RULES: Rules = [([("a", {"y": ("gte", 50)}), ("b", {"x": "0.x"})], [("out", ["0.x"])])]
 
 
 def test_text_holds_no_word_of_a_policy(structured: Bundle) -> None:
@@ -65,7 +65,7 @@ def test_a_trace_says_what_was_not_there() -> None:
 
 def test_a_trace_says_what_refuted() -> None:
     """A negated pattern that finds a fact is a miss that names the fact."""
-    rules = [([("a", {}), ("not b", {"x": "0.x"})], [("out", ["0.x"])])]
+    rules: Rules = [([("a", {}), ("not b", {"x": "0.x"})], [("out", ["0.x"])])]
     engine = Compiled(program(TYPES, rules), tracing=True)
     with engine.session(Limits()) as session:
         assert session.advance("one", [(0, 1, 0), (0, 2, 0), (1, 1)]) == [(0, ((0, 2, 0),))]
@@ -82,7 +82,7 @@ def test_traces_are_bounded() -> None:
 
 def test_a_search_without_end_is_stopped() -> None:
     """Joins that look at far more facts than they fire on are stopped while they run."""
-    when = [("b", {})] + [("b", {"x": ("gt", f"{place}.x")}) for place in range(5)]
+    when: When = [("b", {})] + [("b", {"x": ("gt", f"{place}.x")}) for place in range(5)]
     engine = Compiled(program(TYPES, [([*when, ("a", {"x": "0.x"})], [("out", [0])])]))
     with pytest.raises(ReflectGateError) as caught:
         firings(engine, ("one", [(0, -1, 0), *[(1, number) for number in range(400)]]), limits=Limits(firings=100))

@@ -16,10 +16,10 @@ from reflect_gate.infer.crosscheck import CrossChecked
 from reflect_gate.infer.durable import durable_missing
 from reflect_gate.policy.model import EncodedFact, Firing
 
-from .infer_programs import firings, program
+from .infer_programs import Rules, firings, program
 
 TYPES = {"a": ["x"], "out": ["x"]}
-RULES = [([("a", {})], [("out", ["0.x"])])]
+RULES: Rules = [([("a", {})], [("out", ["0.x"])])]
 MADE = program(TYPES, RULES)
 
 
@@ -100,5 +100,3 @@ def test_without_the_library_only_compiled_runs(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ReflectGateError, match="engine-failed"):
         make_engine(MADE, "durable", cross_check=True)
     assert len(firings(make_engine(MADE, "compiled", cross_check=False), ("one", [(0, 1)]))) == 1
-
-

@@ -15,7 +15,7 @@ from reflect_gate.infer.compiled import Compiled
 from reflect_gate.infer.durable import Durable, durable_missing
 from reflect_gate.policy.model import EncodedFact, Firing, Program
 
-from .infer_programs import firings, program
+from .infer_programs import Rules, When, firings, program
 
 Make = Callable[[Program], Engine]
 
@@ -107,13 +107,15 @@ def test_absence_of_what_a_bound_fact_is(make: Make) -> None:
 def test_recursion_reaches_a_fixpoint(make: Make) -> None:
     """A rule may feed itself: a chain is closed to its end, and a ring ends too."""
     types = {"edge": ["a", "b"], "path": ["a", "b"]}
-    rules = [
+    rules: Rules = [
         ([("edge", {})], [("path", ["0.a", "0.b"])]),
         ([("path", {}), ("path", {"a": "0.b"})], [("path", ["0.a", "1.b"])]),
     ]
     engine = make(program(types, rules, recursive=[1]))
     found = _one(engine, *[(0, n, n + 1) for n in range(5)], (0, 5, 0))
-    assert {bound[0][1:] for rule, bound in found if rule == 1 for bound in [bound]} == {(a, b) for a in range(6) for b in range(6)}
+    assert {bound[0][1:] for rule, bound in found if rule == 1 for bound in [bound]} == {
+        (a, b) for a in range(6) for b in range(6)
+    }
     assert len(found) == 6 + 6 * 6 * 6
 
 
@@ -131,7 +133,11 @@ def test_tables_are_facts(make: Make) -> None:
 
 
 def _staged(make: Make) -> Engine:
-    rules = [([("a", {})], [("b", ["0.x"])]), ([("a", {})], [("c", ["0.x"])]), ([("c", {}), ("not d", {})], [("out", ["0.x"])])]
+    rules: Rules = [
+        ([("a", {})], [("b", ["0.x"])]),
+        ([("a", {})], [("c", ["0.x"])]),
+        ([("c", {}), ("not d", {})], [("out", ["0.x"])]),
+    ]
     return make(program(TYPES, rules, stages=["one", "two"], stage_of=["one", "two", "two"]))
 
 
@@ -211,11 +217,12 @@ def test_limits_refuse(make: Make, limits: Limits, what: str) -> None:
 
 def test_limits_count_over_stages(make: Make) -> None:
     """Firings of all stages count together."""
-    rules = [([("a", {})], [("b", ["0.x"])]), ([("a", {})], [("c", ["0.x"])])]
+    rules: Rules = [([("a", {})], [("b", ["0.x"])]), ([("a", {})], [("c", ["0.x"])])]
     engine = make(program(TYPES, rules, stages=["one", "two"], stage_of=["one", "two"]))
-    with engine.session(Limits(firings=9)) as session, pytest.raises(ReflectGateError, match="limit of 9 firings"):
-        session.advance("one", [(A, n, 0) for n in range(5)])
-        session.advance("two", [])
+    facts: list[EncodedFact] = [(A, n, 0) for n in range(5)]
+    assert len(firings(engine, ("one", facts), ("two", []), limits=Limits(firings=10))) == 10
+    with pytest.raises(ReflectGateError, match="limit of 9 firings"):
+        firings(engine, ("one", facts), ("two", []), limits=Limits(firings=9))
 
 
 def test_an_engine_is_used_after_a_failure(make: Make) -> None:
@@ -249,7 +256,7 @@ def test_threads_share_an_engine(make: Make) -> None:
 
 def test_twelve_patterns(make: Make) -> None:
     """A rule may have twelve patterns and join along them all."""
-    when = [("b", {})] + [("b", {"x": ("gt", f"{place}.x")}) for place in range(11)]
+    when: When = [("b", {})] + [("b", {"x": ("gt", f"{place}.x")}) for place in range(11)]
     engine = make(program(TYPES, [(when, [("out", ["11.x"])])]))
     assert len(_one(engine, *[(B, n) for n in range(12)])) == 1
     assert _one(engine, *[(B, n) for n in range(11)]) == []

@@ -43,9 +43,12 @@ KEYS: Final = tuple("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 ALIASES: Final = tuple("ABCDEFGHIJKL")
 LANE: Final = 48
 ID_LIMIT: Final = 250_000
-"""Messages of a session: the decimal strings below it have distinct 32-bit hashes, which is what the engine tells facts apart by."""
+"""Messages of a session: the decimal strings below it have distinct 32-bit hashes, by which the engine tells facts apart."""
 
 NUMBER_LIMIT: Final = 2**53
+CONSTANT_LIMIT: Final = 2**31
+"""Numbers of a fact are 64 bits, those of a rule a C `long`, which is 32 bits on some systems."""
+
 _VARIANTS = 64
 _ALL_VARIANTS = 2_048
 _ALL_PATTERNS = 8_192
@@ -132,7 +135,7 @@ def _choices(pattern: Pattern) -> list[list[_Condition]]:
 
 
 def _order(condition: _Condition) -> tuple[bool, bool, int, str, int]:
-    """Constants before joins and equalities first, in one order for all patterns: equal beginnings are one node of the network."""
+    """Constants before joins and equalities first, in one order for all patterns, so that equal beginnings share nodes."""
     op, position, value = condition
     joined = isinstance(value, Join)
     return joined, op != "eq", position, op, value if isinstance(value, int) else 0
@@ -307,8 +310,8 @@ def _check(program: Program) -> None:
         if len(rule.positive) > len(ALIASES):
             raise _too_large(rule, f"has more than {len(ALIASES)} positive patterns")
         for pattern in (*rule.positive, *rule.negative):
-            if any(not -NUMBER_LIMIT < number < NUMBER_LIMIT for number in _numbers(pattern.tests)):
-                raise _too_large(rule, "compares with a number above 2^53")
+            if any(not -CONSTANT_LIMIT < number < CONSTANT_LIMIT for number in _numbers(pattern.tests)):
+                raise _too_large(rule, "compares with a number above 2^31")
             if sum(isinstance(test.value, Join) for test in pattern.tests) > _JOINS:
                 raise _too_large(rule, f"has a pattern with more than {_JOINS} joins")
 

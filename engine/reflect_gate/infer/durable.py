@@ -2,11 +2,12 @@
 
 The library is used by its C module alone, and only in ways that were found to be sound:
 
-- every value is an integer, every key is one letter, every fact carries an explicit number as its `id`: the library would else tell
-  facts apart by a 32-bit hash of their content;
+- every value is an integer, keys come from a short list, and every fact carries a number of ours as its `id`: the library would
+  else tell facts apart by a 32-bit hash of their content;
 - every batch ends in a numbered sentinel that must fire, since a batch is cut silently at the first fact that cannot be read;
-- `not` is right only when everything it speaks of came first: each negated rule also waits for a gate, a fact that is asserted when
-  the facts and rules below it have come to rest;
+  a few facts are asserted one by one instead, where the library reports on each;
+- `not` is right only when everything it speaks of came first: each negated rule also waits for a gate, a fact that is asserted
+  when the facts and rules below it have come to rest;
 - nothing is asserted while an action is open; a state is started before it may be deleted, and always deleted; each session has a
   ruleset of its own, so that no two share a state.
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -79,7 +81,7 @@ def _encoder(lane: int, positions: tuple[int, ...]) -> _Encode:
     return lambda number, fact: form % (number, *take(fact))
 
 
-def _free(library: Any, handles: list[int]) -> None:
+def _delete(library: Any, handles: list[int]) -> None:
     while handles:
         library.delete_ruleset(handles.pop())
 
@@ -98,10 +100,11 @@ class Durable:
         self.network = build(program)
         self.encoders = [[_encoder(lane, positions) for lane, positions in lanes] for lanes in self.network.lanes]
         self.variants = self._variants([plain_taker(rule, ALIASES) for rule in program.rules])
+        self._lock = threading.Lock()
         self._free: list[int] = []
         self._live = 0
         self._opened = 0
-        weakref.finalize(self, _free, self.library, self._free)
+        weakref.finalize(self, _delete, self.library, self._free)
 
     def _variants(self, takers: Sequence[Taker]) -> dict[str, tuple[Taker, str]]:
         rules = self.program.rules
@@ -121,33 +124,31 @@ class Durable:
 
     def take(self) -> int:
         """Return the handle of a ruleset that no other session uses."""
-        if self._live >= _LIVE:
-            raise over_limit("open sessions", _LIVE)
-        self._live += 1
-        try:
-            return self._free.pop()
-        except IndexError:
-            pass
+        with self._lock:
+            if self._live >= _LIVE:
+                raise over_limit("open sessions", _LIVE)
+            self._live += 1
+            if self._free:
+                return self._free.pop()
         try:
             return int(self.library.create_ruleset("g", self.network.definition))
         except (self.library.error, MemoryError) as error:
-            self._live -= 1
+            self.give(None)
             raise failed(f"durable_rules refuses the rules: {error}") from error
 
-    def give(self, handle: int, *, sound: bool) -> None:
-        """Take back a ruleset; one that failed is deleted."""
-        self._live -= 1
-        if sound:
-            self._free.append(handle)
-        else:
-            self.library.delete_ruleset(handle)
+    def give(self, handle: int | None) -> None:
+        """Take back a ruleset for the next session; `None` stands for one that can no longer be used."""
+        with self._lock:
+            self._live -= 1
+            if handle is not None:
+                self._free.append(handle)
 
 
 class DurableSession:
     """One evaluation in a state of its own.
 
-    `_known` maps the number of a message to the fact that it stands for; `_texts` are the messages to be asserted next and `_types` the
-    types of the derived facts among them; `_fired` are the firings of each stage, `None` once the stage is closed.
+    `_known` maps the number of a message to the fact that it stands for; `_texts` are the messages to be asserted next and
+    `_types` the types of the derived facts among them; `_fired` are the firings of each stage, `None` once the stage is closed.
     """
 
     def __init__(self, engine: Durable, limits: Limits) -> None:
@@ -161,9 +162,13 @@ class DurableSession:
         self._texts: list[str] = []
         self._types: set[int] = set()
         self._sound = True
-        self._handle = engine.take()
+        self._handle: int | None = engine.take()
         self._state = self._open()
-        self._add(engine.program.tables)
+        try:
+            self._add(engine.program.tables)
+        except ReflectGateError:
+            self.close()
+            raise
 
     def _open(self) -> int:
         library, handle = self._engine.library, self._handle
@@ -173,7 +178,8 @@ class DurableSession:
             library.start_action_for_state(handle, state)
             library.complete_and_start_action(handle, state)
         except (library.error, MemoryError, TypeError) as error:
-            # Without a started state there is nothing that could be deleted safely: the ruleset is left as it is.
+            # Without a started state there is nothing that could be deleted safely: the ruleset is given up.
+            self._engine.give(None)
             raise failed(f"durable_rules cannot open a session: {error}") from error
         return state
 
@@ -293,16 +299,23 @@ class DurableSession:
         self._fired[stage] = None
         return sorted(set(firings)) if firings else []
 
+    def close(self) -> None:
+        """Delete the state and give the ruleset back; a ruleset in which a session failed is deleted with it."""
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return
+        sound, self._sound = self._sound, False
+        library = self._engine.library
+        try:
+            library.delete_state(handle, _SID)
+            if not sound:
+                library.delete_ruleset(handle)
+        except library.error:
+            sound = False
+        self._engine.give(handle if sound else None)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        handle, self._handle = self._handle, -1
-        if handle < 0:
-            return
-        sound, self._sound = self._sound, False
-        try:
-            self._engine.library.delete_state(handle, _SID)
-        except self._engine.library.error:
-            sound = False
-        self._engine.give(handle, sound=sound)
+        self.close()

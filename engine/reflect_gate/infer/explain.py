@@ -1,4 +1,4 @@
-"""Says why: each finding and firing with its rule's place, the facts it rests on, and every measured value against what it needed.
+"""Says why: findings and firings with their rule's place, the facts they rest on, and measured values against what was needed.
 
 Where a finding rests on the absence of a fact, the rules that could have derived that fact are asked how near they came, so that
 `unsupported` is explained by the overlap that was measured and the overlap that was needed.

@@ -249,7 +249,7 @@ def _deltas(rule: Rule, own: Sequence[int]) -> Iterator[list[str]]:
 
 
 class _TraceWriter(_StageWriter):
-    """Writes a stage that looks at every candidate and reports the first condition that each fails: `M` takes what `Miss` holds."""
+    """Writes a stage that looks at every candidate and reports the first condition that each fails; see `compiled.Miss`."""
 
     def _rule(self, rule: Rule, sources: Sequence[str]) -> None:
         text = self._text

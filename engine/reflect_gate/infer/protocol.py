@@ -1,8 +1,9 @@
 """What an inference engine is: a program's engine opens sessions, a session takes facts stage by stage and returns firings.
 
-Facts are a set: a duplicate is the same fact. Stages are advanced at most once each, in the program's order; a stage is closed when
-`advance` returns, and facts that arrive later no longer make its rules fire. Everything that goes wrong is a `ReflectGateError` with one
-of the codes `engine-limit`, `engine-truncated`, `engine-failed`, `engine-disagreement`, and no firing of that session may be used.
+Facts are a set: a duplicate is the same fact. Stages are advanced at most once each, in the program's order; a stage is closed
+when `advance` returns, and facts that arrive later no longer make its rules fire. Everything that goes wrong is a
+`ReflectGateError` with one of the codes `engine-limit`, `engine-truncated`, `engine-failed`, `engine-disagreement`, and no firing
+of that session may be used.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ACTION_VERBS", "FUNCTION_WORDS", "NEGATIONS", "STOP_WORDS", "phrases", "word_set"]
+__all__ = ["ACTION_VERBS", "FUNCTION_WORDS", "NEGATIONS", "STOP_WORDS", "TELLING_WORDS", "phrases", "word_set"]
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -34,7 +34,12 @@ FUNCTION_WORDS = word_set(
     always never itself themselves nothing something anything everything
     """
 )
-"""English words by which the language of a text is told; those that other languages have too (a, in, an, so) are not here."""
+"""English words of grammar."""
+
+TELLING_WORDS = FUNCTION_WORDS - word_set(
+    "is of we over had by to at for under have will be own most all up out off once here use some just"
+)
+"""Words of grammar by which English is told: those that its neighbours write as well (Dutch `of`, Danish `at`) are taken out."""
 
 STOP_WORDS = FUNCTION_WORDS | word_set(
     """

@@ -35,7 +35,7 @@ _QUOTE_MINIMUM = 4
 
 
 class Anchor(NamedTuple):
-    """A named thing. `kind` is `name`, `number` or `span`; a span is compared without whitespace and with one kind of quote."""
+    """A named thing. `kind` is `name`, `number` or `span`; a span is compared in its compact form."""
 
     kind: str
     form: str
@@ -52,8 +52,15 @@ NOTHING = Anchors((), ())
 
 
 def compact(folded: str) -> str:
-    """Return a case-folded text without whitespace and with one kind of quote."""
-    return "".join(folded.split()).replace('"', "'")
+    """Return a case-folded text with one kind of quote and whitespace only between two word characters, one space each."""
+    pieces: list[str] = []
+    closing = False
+    for piece in folded.replace('"', "'").split():
+        if closing and (piece[0].isalnum() or piece[0] == "_"):
+            pieces.append(" ")
+        pieces.append(piece)
+        closing = piece[-1].isalnum() or piece[-1] == "_"
+    return "".join(pieces)
 
 
 def _word_character(character: str) -> bool:

@@ -31,7 +31,7 @@ class Searchable:
 
     @cached_property
     def compacted(self) -> str:
-        """The folded text without whitespace."""
+        """The folded text in the form that spans are compared in."""
         return compact(self.folded)
 
     @cached_property

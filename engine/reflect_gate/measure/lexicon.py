@@ -1,5 +1,8 @@
 r"""Lexicons found in texts: one automaton tells which patterns occur, and only those are searched for their places.
 
+In the first few texts of a process the literals that each pattern needs stand in for the automaton, which takes longer to
+build than one request takes to judge; both find the same.
+
 A pattern is RE2, matched without regard to case on the NFKC form of a text; at either end that is a word character it is bound to
 a word boundary (`\b(?:…)\b`). Places are given in the original text.
 """
@@ -9,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import ReflectGateError
@@ -25,12 +29,17 @@ SPAN_LIMIT = 64
 
 _MEMORY = 256 << 20
 
+_FIRST = 8
+"""Calls that look for atoms before the automaton of all patterns is worth building: one request never builds it."""
+
 
 class _Group(Protocol):
     @property
     def id(self) -> str: ...
     @property
     def patterns(self) -> Sequence[str]: ...
+    @property
+    def atoms(self) -> Sequence[Sequence[str]]: ...
 
 
 class _Lexicon(Protocol):
@@ -65,18 +74,26 @@ class LexiconHit:
 
 
 class _Pattern:
-    """One pattern of a group; compiled on its own when it first occurs."""
+    """One pattern of a group; compiled on its own when it first occurs. No text without one of its `atoms` holds it."""
 
-    def __init__(self, lexicon: str, group: str, source: str) -> None:
+    def __init__(self, lexicon: str, group: str, source: str, atoms: Sequence[str]) -> None:
         self.lexicon = lexicon
         self.group = group
         self.source = source
+        self._atoms = atoms
+
+    def possible(self, text: str) -> bool:
+        """Return whether a lowered text may hold a match."""
+        return not self._atoms or any(atom in text for atom in self._atoms)
 
     @cached_property
     def _compiled(self) -> Any:
         import re2
 
-        return re2.compile(self.source, _options())
+        try:
+            return re2.compile(self.source, _options())
+        except re2.error as error:
+            raise ReflectGateError("measure-lexicon", f"a lexicon pattern is not RE2: {error}") from error
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the places of the matches that do not overlap; the last one runs to the end where there are too many."""
@@ -123,23 +140,38 @@ class LexiconSet:
     """All lexicons of a bundle (name → lexicon with `groups` of `patterns`); built once, then safe to share between threads."""
 
     def __init__(self, lexicons: Mapping[str, _Lexicon]) -> None:
-        import re2
-
         self._patterns = [
-            _Pattern(name, group.id, wrapped(pattern))
+            _Pattern(name, group.id, wrapped(pattern), needed)
             for name, lexicon in sorted(lexicons.items())
             for group in lexicon.groups
-            for pattern in group.patterns
+            for pattern, needed in zip(group.patterns, group.atoms or repeat(()), strict=False)
         ]
-        self._set = re2.Set.SearchSet(_options())
+        self._calls = 0
+
+    @cached_property
+    def _automaton(self) -> tuple[Any, int]:
+        """The automaton of all patterns, and the number of one that every text holds: without it the automaton gave up."""
+        import re2
+
+        built = re2.Set.SearchSet(_options())
         try:
             for pattern in self._patterns:
-                self._set.Add(pattern.source)
-            # Matches every text: its absence from an answer tells that the automaton gave up.
-            self._sentinel: int = self._set.Add(r"\z")
-            self._set.Compile()
+                built.Add(pattern.source)
+            sentinel: int = built.Add(r"\z")
+            built.Compile()
         except re2.error as error:
             raise ReflectGateError("measure-lexicon", f"a lexicon pattern is not RE2: {error}") from error
+        return built, sentinel
+
+    def _occurring(self, text: str) -> Sequence[_Pattern]:
+        """Return, in order, at least the patterns that a lowered text holds."""
+        if self._calls <= _FIRST:
+            return [pattern for pattern in self._patterns if pattern.possible(text)]
+        automaton, sentinel = self._automaton
+        found = automaton.Match(text)
+        if sentinel not in found:
+            raise ReflectGateError("measure-lexicon", f"the lexicons need more than {_MEMORY} bytes for one text")
+        return [self._patterns[number] for number in sorted(found) if number != sentinel]
 
     def hits(self, texts: Mapping[str, str]) -> tuple[LexiconHit, ...]:
         """Return every lexicon found in every text (target → text), by target in the given order, then by lexicon.
@@ -148,25 +180,20 @@ class LexiconSet:
         longest); `coverage` is the share of the text's content words (words that are no stop words; all words where there are
         none) that touch a match, in hundredths rounded up. Raises `measure-lexicon` when the automaton ran out of memory. Linear.
         """
+        self._calls += 1
         return tuple(hit for target, text in texts.items() if text for hit in self._hits(target, text))
 
     def _hits(self, target: str, text: str) -> Iterator[LexiconHit]:
         normal = normalise(text)
         lowered = _lowered(normal.text)
-        found = self._set.Match(lowered)
-        if self._sentinel not in found:
-            raise ReflectGateError("measure-lexicon", f"the lexicons need more than {_MEMORY} bytes for `{target}`")
-        if len(found) == 1:
-            return
-        by_lexicon: dict[str, list[_Pattern]] = {}
-        for number in sorted(found):
-            if number != self._sentinel:
-                pattern = self._patterns[number]
-                by_lexicon.setdefault(pattern.lexicon, []).append(pattern)
-        words = _content_words(normal.text)
-        for name, patterns in sorted(by_lexicon.items()):
-            raw = [(start, end, pattern.group) for pattern in patterns for start, end in pattern.spans(lowered)]
-            if raw:
+        by_lexicon: dict[str, list[tuple[int, int, str]]] = {}
+        for pattern in self._occurring(lowered):
+            placed = [(start, end, pattern.group) for start, end in pattern.spans(lowered)]
+            if placed:
+                by_lexicon.setdefault(pattern.lexicon, []).extend(placed)
+        if by_lexicon:
+            words = _content_words(normal.text)
+            for name, raw in sorted(by_lexicon.items()):
                 yield _hit(name, target, raw, normal, words)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from ..stages._pattern import Pattern
@@ -46,6 +47,8 @@ _ACTUAL = (
     r"|actual(?: (?:output|result|value|return value|outcome))?|output (?:is|was)|result (?:is|was)|returning value)\b"
 )
 _STATED = Pattern(_EXPECTED, _ACTUAL)
+_WAS_EXPECTED = Pattern(rf"(?P<value>{_VALUE}) (?:is|was|were|had been) expected\b")
+_TAIL_LIMIT = 400
 _EXPECTING = ("expect", "should", "instead", "rather", "supposed", "correct")
 """How the marks of the expected side begin."""
 _TAIL = Pattern(rf"^{_ABOUT}{_FILLER}(?P<value>{_VALUE})")
@@ -167,15 +170,20 @@ def statements(claim: str) -> tuple[Statement, ...]:
 
 def _stated(sentence: str) -> list[tuple[str, str]]:
     """Return `(side, value)` in order of appearance."""
-    found = []
+    found: list[tuple[int, str, str]] = []
     for mark in _STATED.finditer(sentence):
-        tail = _TAIL.search(sentence[mark.end() : mark.end() + 400])
+        tail = _TAIL.search(sentence[mark.end() : mark.end() + _TAIL_LIMIT])
         value = normal_value(tail.group("value")) if tail else None
         if value is not None and not sentence[: mark.start()].endswith(("not ", "n't ", "never ")):
-            found.append(("expected" if sentence.startswith(_EXPECTING, mark.start()) else "actual", value))
+            found.append((mark.start(), "expected" if sentence.startswith(_EXPECTING, mark.start()) else "actual", value))
         if len(found) >= STATEMENT_LIMIT:
             break
-    return found
+    if " expected" in sentence:
+        for match in islice(_WAS_EXPECTED.finditer(sentence), STATEMENT_LIMIT):
+            value = normal_value(match.group("value"))
+            if value is not None:
+                found.append((match.start(), "expected", value))
+    return [(side, value) for _, side, value in sorted(found)]
 
 
 def _paired(stated: Sequence[tuple[str, str]]) -> list[Statement]:

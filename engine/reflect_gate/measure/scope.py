@@ -75,7 +75,7 @@ def _folded(raw: str) -> str:
 
 
 def _value(key: str, raw: str) -> str:
-    value = _folded(raw.replace('"', ""))[:VALUE_LIMIT].rstrip()
+    value = " ".join(raw.split())[:VALUE_LIMIT].rstrip()
     if key == "lang":
         return _LANGUAGES.get(value, value)
     if key == "path":
@@ -125,7 +125,7 @@ class Scope:
     @classmethod
     def parse(cls, text: str) -> Scope:
         """Return the scope that a text says; any text is one. Measure `scope` 1.0.0, linear."""
-        found = (_term(token) for token in _tokens(text[:LIMIT]) if token)
+        found = (_term(token) for token in _tokens(_folded(text[:LIMIT])) if token)
         return cls._of(term for term in found if term is not None)
 
     @classmethod

@@ -20,7 +20,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from ._english import ACTION_VERBS, FUNCTION_WORDS, STOP_WORDS
+from ._english import ACTION_VERBS, STOP_WORDS, TELLING_WORDS
 
 __all__ = [
     "LIMIT",
@@ -214,20 +214,20 @@ def terms(text: str) -> frozenset[str]:
 
 # -- language --------------------------------------------------------------------------------------------------------------------
 
-_KNOWN_WORDS = FUNCTION_WORDS | ACTION_VERBS | STOP_WORDS
+_KNOWN_WORDS = TELLING_WORDS | ACTION_VERBS
 _MIN_ASCII, _MIN_FUNCTION, _MIN_KNOWN = 90, 15, 40
 
 
 def language(text: str) -> Literal["english", "unmeasurable"]:
     """Return whether a text reads as English.
 
-    English has at least 90 % ASCII among its letters, and of its words either 15 % are English function words or 40 % are words
-    of the known lists (function words, stop words, verbs of action). A text without a word is unmeasurable.
+    English has at least 90 % ASCII among its letters, and of its words either 15 % are English words of grammar that its
+    neighbours do not share, or 40 % are those and verbs of action. A text without a letter is unmeasurable.
     """
     found = [word.casefold() for word in analyse(text).words]
     if not _ascii_letters(text):
         return "unmeasurable"
-    functional = sum(1 for word in found if word in FUNCTION_WORDS)
+    functional = sum(1 for word in found if word in TELLING_WORDS)
     known = sum(1 for word in found if word in _KNOWN_WORDS)
     readable = functional * 100 >= _MIN_FUNCTION * len(found) or known * 100 >= _MIN_KNOWN * len(found)
     return "english" if readable else "unmeasurable"

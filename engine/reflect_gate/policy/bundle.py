@@ -35,11 +35,12 @@ class RuleSet(NamedTuple):
 
 
 class Group(NamedTuple):
-    """RE2 patterns of one meaning, sorted."""
+    """RE2 patterns of one meaning, sorted; `atoms` says of each what a text must hold for it to match (`policy.atoms`)."""
 
     id: str
     doc: str
     patterns: tuple[str, ...]
+    atoms: tuple[tuple[str, ...], ...] = ()
 
 
 class Lexicon(NamedTuple):

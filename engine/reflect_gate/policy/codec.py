@@ -134,7 +134,7 @@ def decode_bundle(data: Mapping[str, Any]) -> Bundle:
             for name, version, stage, on, neutral, doc, file, origin in data["rulesets"]
         ),
         lexicons={
-            name: Lexicon(name, version, doc, tuple(Group(id_, about, tuple(patterns)) for id_, about, patterns in groups))
+            name: Lexicon(name, version, doc, tuple([_group(*entry) for entry in groups]))
             for name, version, doc, groups in data["lexicons"]
         },
         settings={
@@ -151,6 +151,10 @@ def decode_bundle(data: Mapping[str, Any]) -> Bundle:
         measures=data["measures"],
         generated=data["generated"],
     )
+
+
+def _group(id_: str, doc: str, patterns: list[str], atoms: list[list[str]]) -> Group:
+    return Group(id_, doc, tuple(patterns), tuple(map(tuple, atoms)))
 
 
 def _program(data: Mapping[str, Any]) -> Program:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ..errors import Source, did_you_mean
+from .atoms import atoms
 from .bundle import Change, Group, Lexicon, Setting
 from .load import read_setting_value
 from .load_policies import SETTING_KEY, ruleset_ref
@@ -223,9 +224,14 @@ def resolve_lexicons(
         _refuse_empty(bundle.lexicons, state, problems)
     lexicons = {}
     for name, file in sorted(files.items()):
-        groups = (Group(group.id, group.doc, tuple(sorted(state[name, group.id]))) for group in file.groups.values())
+        groups = (_group(group.id, group.doc, state[name, group.id]) for group in file.groups.values())
         lexicons[name] = Lexicon(name, file.version, file.doc, tuple(sorted(groups, key=lambda group: group.id)))
     return lexicons, changes
+
+
+def _group(name: str, doc: str, patterns: Iterable[str]) -> Group:
+    ordered = tuple(sorted(patterns))
+    return Group(name, doc, ordered, tuple(map(atoms, ordered)))
 
 
 def _refuse_overlap(changes: Sequence[LexiconOverride], problems: Problems) -> bool:
