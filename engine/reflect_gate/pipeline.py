@@ -66,13 +66,13 @@ class _Run:
         return [("conclusion", name, judgement.verdict)] if name in load_vocabulary().stages else []
 
     def _judge(self, stage: str, fired: Sequence[Firing]) -> Judgement:
-        """Return the most severe verdict that a rule or the neutral output of a disabled rule set says."""
+        """Return the most severe verdict that a rule says, or the neutral output of a disabled rule set that could have passed."""
         spec = load_vocabulary().stages.get(stage)
         if spec is None:
             return Judgement("", ())
         findings = self._findings(fired)
         said = [finding.verdict for finding in findings]
-        said += [ruleset.neutral for ruleset in self.case.bundle.rulesets_of(stage) if not ruleset.on]
+        said += [ruleset.neutral for ruleset in self.case.bundle.rulesets_of(stage) if not ruleset.on and ruleset.decides]
         verdict = max(said, key=spec.verdicts.index) if said else spec.default
         return Judgement(verdict, findings)
 

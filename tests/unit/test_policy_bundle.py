@@ -320,3 +320,10 @@ def test_places_of_a_program_name_no_folder(structured: Bundle) -> None:
     assert {place.file for place in places(structured.program)} == {
         f"{ruleset.name}.yaml" for ruleset in structured.rulesets if ruleset.on
     }
+
+
+def test_only_a_rule_set_that_can_pass_says_neutral_when_off(structured: Bundle) -> None:
+    """Each shipped rule set that concludes a stage by itself decides; switching off one that only refuses passes nothing."""
+    decides = {ruleset.name for ruleset in structured.rulesets if ruleset.decides}
+    assert {"grounding", "calibration", "admission", "blame"} <= decides
+    assert "poisoning" not in decides

@@ -325,59 +325,58 @@ def test_junit() -> None:
     assert junit_xml(results) == expected
 
 
-def test_bundle_text() -> None:
-    """A bundle with one rule set off, an override and an expired change, with the place of each."""
-    described = {
-        "name": "strict",
-        "doc": "Ours.",
-        "digest": "cd" * 32,
-        "as_of": "2026-01-01",
-        "policies": "policies.yaml",
-        "engine": "compiled",
-        "cross_check": False,
-        "rulesets": [
-            {
-                "name": "blame",
-                "version": "1.0.0",
-                "stage": "lifecycle",
-                "on": False,
-                "neutral": "admit",
-                "origin": "policies.yaml:9:3",
-            },
-            {
-                "name": "grounding",
-                "version": "1.2.0",
-                "stage": "ground",
-                "on": True,
-                "neutral": "grounded",
-                "origin": "policies.yaml:8:3",
-            },
-        ],
-        "settings": [
-            {
-                "key": "grounding.min",
-                "value": "0.6",
-                "origin": "policies.yaml:12:5",
-                "reason": "noisy repo",
-                "owner": "kim",
-                "expires": "2027-01-01",
-            }
-        ],
-        "lexicons": [{"name": "hedges", "version": "1.0.0", "groups": [{"id": "modal", "patterns": ["may", "might"]}]}],
-        "rules": [{"name": "grounding/a"}, {"name": "grounding/b"}],
-        "changes": [
-            {
-                "kind": "setting",
-                "target": "grounding.max",
-                "applied": False,
-                "origin": "policies.yaml:13:5",
-                "reason": "trial",
-                "owner": "lee",
-                "expires": "2025-01-01",
-            }
-        ],
-    }
-    expected = """\
+DESCRIBED: dict[str, Any] = {
+    "name": "strict",
+    "doc": "Ours.",
+    "digest": "cd" * 32,
+    "as_of": "2026-01-01",
+    "policies": "policies.yaml",
+    "engine": "compiled",
+    "cross_check": False,
+    "rulesets": [
+        {
+            "name": "blame",
+            "version": "1.0.0",
+            "stage": "lifecycle",
+            "on": False,
+            "neutral": "admit",
+            "origin": "policies.yaml:9:3",
+        },
+        {
+            "name": "grounding",
+            "version": "1.2.0",
+            "stage": "ground",
+            "on": True,
+            "neutral": "grounded",
+            "origin": "policies.yaml:8:3",
+        },
+    ],
+    "settings": [
+        {
+            "key": "grounding.min",
+            "value": "0.6",
+            "origin": "policies.yaml:12:5",
+            "reason": "noisy repo",
+            "owner": "kim",
+            "expires": "2027-01-01",
+        }
+    ],
+    "lexicons": [{"name": "hedges", "version": "1.0.0", "groups": [{"id": "modal", "patterns": ["may", "might"]}]}],
+    "rules": [{"name": "grounding/a"}, {"name": "grounding/b"}],
+    "changes": [
+        {
+            "kind": "setting",
+            "target": "grounding.max",
+            "applied": False,
+            "origin": "policies.yaml:13:5",
+            "reason": "trial",
+            "owner": "lee",
+            "expires": "2025-01-01",
+        }
+    ],
+}
+
+DESCRIBED_TEXT = """\
 strict cdcdcdcdcdcd  as of 2026-01-01  compiled
   Ours.
   policies.yaml
@@ -395,4 +394,8 @@ lexicons
 changes
   expired, not applied: setting grounding.max  policies.yaml:13:5 (reason trial, owner lee, expires 2025-01-01)
 """
-    assert bundle_text(described, origin=True) == expected
+
+
+def test_bundle_text() -> None:
+    """A bundle with one rule set off, an override and an expired change, with the place of each."""
+    assert bundle_text(DESCRIBED, origin=True) == DESCRIBED_TEXT

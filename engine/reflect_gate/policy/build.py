@@ -208,7 +208,7 @@ def _bundle(request: LoadRequest, parts: _Parts, resolved: _Resolved, checked: S
         "limits": asdict(parts.policies.limits),
         "measures": measures,
         "vocabulary": load_vocabulary().version,
-        "rulesets": [[rs.name, rs.version, rs.stage, rs.on, rs.neutral] for rs in rulesets],
+        "rulesets": [[rs.name, rs.version, rs.stage, rs.on, rs.neutral, rs.decides] for rs in rulesets],
         "settings": {key: {"value": show(setting.value)} for key, setting in resolved.settings.items()},
         "lexicons": {
             name: {"version": lexicon.version, "groups": {group.id: list(group.patterns) for group in lexicon.groups}}
@@ -236,7 +236,8 @@ def _bundle(request: LoadRequest, parts: _Parts, resolved: _Resolved, checked: S
 
 
 def _ruleset(file: RuleFile, choice: Choice, checked: CheckedSet) -> RuleSet:
-    return RuleSet(file.name, file.version, checked.stage, choice.on, checked.neutral, file.doc, file.file, choice.origin)
+    neutral, decides = checked.neutral, checked.decides
+    return RuleSet(file.name, file.version, checked.stage, choice.on, neutral, file.doc, file.file, choice.origin, decides)
 
 
 def durable_available() -> bool:

@@ -22,7 +22,11 @@ SettingValue: TypeAlias = bool | int | Decimal | str
 
 
 class RuleSet(NamedTuple):
-    """A rule set of the bundle; switched off it says `neutral`. `origin` is where it was last switched on or off."""
+    """A rule set of the bundle. `origin` is where it was last switched on or off.
+
+    Switched off it says `neutral`, but only if it can say so when it is on (`decides`): the absence of a rule set that only refuses
+    passes nothing, as its silence passes nothing.
+    """
 
     name: str
     version: str
@@ -32,6 +36,7 @@ class RuleSet(NamedTuple):
     doc: str
     file: str
     origin: Source
+    decides: bool
 
 
 class Group(NamedTuple):

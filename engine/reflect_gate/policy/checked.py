@@ -107,6 +107,15 @@ class CheckedSet:
     rows: tuple[tuple[TypeInfo, tuple[Atom, ...]], ...]
     rules: tuple[CheckedRule, ...]
 
+    @property
+    def decides(self) -> bool:
+        """Whether a rule derives the neutral verdict, so that the stage can pass by what this rule set says."""
+        return any(
+            head.type.kind == "finding" and head.values[head.type.fields.index("verdict")] == self.neutral
+            for rule in self.rules
+            for head in rule.heads
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Known:

@@ -130,8 +130,8 @@ def decode_bundle(data: Mapping[str, Any]) -> Bundle:
         file=data["file"],
         program=_program(data["program"]),
         rulesets=tuple(
-            RuleSet(name, version, stage, on, neutral, doc, file, Source(*origin))
-            for name, version, stage, on, neutral, doc, file, origin in data["rulesets"]
+            RuleSet(name, version, stage, on, neutral, doc, file, Source(*origin), decides)
+            for name, version, stage, on, neutral, doc, file, origin, decides in data["rulesets"]
         ),
         lexicons={
             name: Lexicon(name, version, doc, tuple([_group(*entry) for entry in groups]))
