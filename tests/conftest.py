@@ -27,7 +27,7 @@ REQUEST: dict[str, Any] = {
                 "component": 11,
                 "kind": "code",
                 "seq": 1,
-                "text": "def total(session):\n    cart = load_cart(session)\n    return sum(item.price for item in cart['items'])",
+                "text": "def total(session):\n    cart = load_cart(session)\n    return sum(map(price, cart['items']))",
             },
             {
                 "id": "test",

@@ -64,6 +64,7 @@ class ReflectGateErrors(ReflectGateError):
 
     @property
     def errors(self) -> Sequence[ReflectGateError]:
+        """Every error of the collection, in the order of their places."""
         return self._errors
 
 

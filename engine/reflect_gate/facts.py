@@ -1,8 +1,8 @@
 """The fact vocabulary: which fact types exist, what their fields mean, in which stage they are measured.
 
 The vocabulary is data (`schemas/facts.json`, held to `schemas/vocabulary.schema.json`); this module reads it. A domain is one of
-`symbol` (a closed list), `id` (open names), `flag`, `count` (a bounded integer) and `scaled` (a bounded decimal kept as an integer
-at `scale` places). Source: DESIGN.md, rule language.
+`symbol` (a closed list), `id` (open names), `flag`, `count` (a bounded integer) and `scaled` (a bounded decimal kept as an
+integer at `scale` places). Source: DESIGN.md, rule language.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Domain:
     minimum: int = 0
     maximum: int = COUNT_LIMIT
 
-    def exact(self, number: int | float | Decimal) -> int | None:
+    def exact(self, number: float | Decimal) -> int | None:
         """Return `number` as this domain's integer, or `None` where it is not exact at the scale or out of range."""
         try:
             scaled = Decimal(str(number)).scaleb(self.scale)

@@ -1,7 +1,7 @@
 """The pipeline: measure, infer to a fixpoint, conclude, stage by stage; pure, and without a model or a clock.
 
-`STAGES` is the whole order. `evaluate` is the public entry: a request and a bundle in, a `Decision` out. Whatever cannot be judged
-raises `ReflectGateError`; nothing is admitted by an error (DESIGN.md, "a broken policy never admits").
+`STAGES` is the whole order. `evaluate` is the public entry: a request and a bundle in, a `Decision` out. Whatever cannot be
+judged raises `ReflectGateError`; nothing is admitted by an error (DESIGN.md, "a broken policy never admits").
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .runtime import Runtime, runtime
 from .stages import admit, calibrate, evidence, generalize, ground, ledger, lifecycle
 from .stages._case import Case, Finding, Judgement, Stage
 from .stages._prepare import prepare
+from .stages._record import Record
 
 __all__ = ["STAGES", "evaluate", "judge"]
 
@@ -66,7 +67,7 @@ class _Run:
         return [("conclusion", name, judgement.verdict)] if name in load_vocabulary().stages else []
 
     def _judge(self, stage: str, fired: Sequence[Firing]) -> Judgement:
-        """Return the most severe verdict that a rule says, or the neutral output of a disabled rule set that could have passed."""
+        """Return the most severe verdict that a rule says, or that a disabled rule set says by being neutral."""
         spec = load_vocabulary().stages.get(stage)
         if spec is None:
             return Judgement("", ())
@@ -85,11 +86,10 @@ class _Run:
         return tuple(sorted(found))
 
 
-def _check(request: Mapping[str, Any], bundle: Bundle) -> tuple[dict[str, Any], dict[str, Any]]:
+def _check(request: Mapping[str, Any], bundle: Bundle) -> tuple[dict[str, Any], Record]:
     """Return the request as plain data and its prepared record, or raise every reason why it cannot be judged."""
-    plain = documents.plain(request, bundle.limits)
+    plain: Any = documents.plain(request, bundle.limits)
     schemas.check("request", plain, "request")
-    assert isinstance(plain, dict)
     return plain, prepare(plain["record"], bundle.limits)
 
 

@@ -48,7 +48,7 @@ class Runtime:
         """Return measured facts as integers."""
         number, types = interner.number, self._types
         return [
-            (types[fact[0]], *[number(value) if value.__class__ is str else int(value) for value in fact[1:]])  # type: ignore[index,arg-type]
+            (types[str(fact[0])], *[number(value) if isinstance(value, str) else value + 0 for value in fact[1:]])
             for fact in facts
         ]
 
@@ -60,7 +60,8 @@ class Runtime:
                     yield (
                         index,
                         tuple(
-                            bound[value.pattern][value.position + 1] if isinstance(value, Join) else value for value in head.values
+                            bound[value.pattern][value.position + 1] if isinstance(value, Join) else value
+                            for value in head.values
                         ),
                     )
 

@@ -2,8 +2,8 @@
 
 usage: corpora.py [--bundle NAME] [--corpora DIR] [--json]
 
-`helped` is fail→pass and `harmed` pass→fail between the attempt that was reflected on and the next one, both re-run on hidden tests.
-Every outcome concerns a retry of the same task: this measures admission on real reflections, not transfer to later tasks.
+`helped` is fail→pass and `harmed` pass→fail between the attempt that was reflected on and the next one, both re-run on hidden
+tests. Every outcome concerns a retry of the same task: this measures admission on real reflections, not transfer to later tasks.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def main() -> int:
     known = labels(options.corpora)
     programming = summary(judge("reflexion_programming", bundle, options.corpora), known)
     bare = judge("reflexion_no_evidence", bundle, options.corpora)
-    report = {
+    report: dict[str, Any] = {
         "bundle": bundle.name,
         "engine": bundle.engine,
         "cross_check": bundle.cross_check,

@@ -3,9 +3,9 @@
 usage: fuzz.py [--requests N] [--seed S] [--bundle NAME]
 
 Half of the requests are well formed and vary in what they cite and say; the others are mutated: wrong types, missing and unknown
-keys, foreign ids, hostile strings and numbers. A request counts as reaching inference when a rule fired for it. Whether a request is
-valid is asked of jsonschema, the authority, not of the gate. Exit 1 on a crash, an engine disagreement, or an admission from an
-invalid request.
+keys, foreign ids, hostile strings and numbers. A request counts as reaching inference when a rule fired for it. Whether a
+request is valid is asked of jsonschema, the authority, not of the gate. Exit 1 on a crash, an engine disagreement, or an
+admission from an invalid request.
 """
 
 from __future__ import annotations
@@ -62,7 +62,24 @@ HOSTILE_STRINGS = [
     "\ud800",
     "\x1b[2J",
 ]
-HOSTILE_VALUES = [None, True, False, 0, -1, 2**63, 2**70, 10**400, 1e-7, 1e22, float("nan"), float("inf"), [], {}, [[]], {"id": 1}]
+HOSTILE_VALUES: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2**63,
+    2**70,
+    10**400,
+    1e-7,
+    1e22,
+    float("nan"),
+    float("inf"),
+    [],
+    {},
+    [[]],
+    {"id": 1},
+]
 
 
 class Tally:
@@ -100,7 +117,11 @@ def _item(rng: random.Random, name: str, seq: int) -> dict[str, Any]:
         "oracle": rng.choice(ORACLES),
     }
     if rng.random() < 0.5:
-        item |= {"expected": str(rng.randrange(5)), "actual": rng.choice(["3", "4", "None", "ValueError: empty"]), "passed": False}
+        item |= {
+            "expected": str(rng.randrange(5)),
+            "actual": rng.choice(["3", "4", "None", "ValueError: empty"]),
+            "passed": False,
+        }
     return item
 
 
@@ -167,7 +188,9 @@ def mutate(rng: random.Random, document: dict[str, Any]) -> dict[str, Any]:
 
 def _authority() -> jsonschema.Draft202012Validator:
     documents = [schemas.schema(name) for name in schemas.names()]
-    registry: Registry[Any] = Registry().with_resources((document["$id"], Resource.from_contents(document)) for document in documents)
+    registry: Registry[Any] = Registry().with_resources(
+        (document["$id"], Resource.from_contents(document)) for document in documents
+    )
     return jsonschema.Draft202012Validator(schemas.schema("request"), registry=registry)
 
 
@@ -184,7 +207,7 @@ def run(count: int, seed: int, bundle: Any) -> Tally:
             tally.counts["refused as invalid"] += 1
             if error.code.startswith("engine-"):
                 tally.fail("disagreements", f"request {number}: {error}")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 -- any other exception is what this looks for
             tally.fail("crashes", f"request {number}: {type(error).__name__}: {error}: {document!r}")
         else:
             tally.counts[decision.status] += 1
@@ -204,7 +227,9 @@ def main() -> int:
     tally = run(options.requests, options.seed, load_bundle(options.bundle))
     for name in ("crashes", "disagreements", "admissions from invalid requests"):
         tally.counts.setdefault(name, 0)
-    sys.stdout.write(json.dumps({"requests": options.requests, "seed": options.seed, **tally.counts, "wrong": tally.wrong}, indent=2) + "\n")
+    sys.stdout.write(
+        json.dumps({"requests": options.requests, "seed": options.seed, **tally.counts, "wrong": tally.wrong}, indent=2) + "\n"
+    )
     return int(bool(tally.wrong))
 
 

@@ -78,7 +78,13 @@ def test_names_stand_between_word_boundaries() -> None:
 
 def test_a_number_is_found_whole() -> None:
     """12 is neither in 124 nor in 12.5 nor in 3.12; a unit may follow."""
-    assert [held("12 ms", text) for text in ("124", "12.5", "3.12", "12ms", "(12)")] == [[False], [False], [False], [True], [True]]
+    assert [held("12 ms", text) for text in ("124", "12.5", "3.12", "12ms", "(12)")] == [
+        [False],
+        [False],
+        [False],
+        [True],
+        [True],
+    ]
 
 
 def test_whitespace_and_quotes_do_not_matter_in_a_span() -> None:

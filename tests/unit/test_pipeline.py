@@ -13,7 +13,7 @@ import pytest
 from reflect_gate import Bundle, ReflectGateError, evaluate, load_bundle, schemas
 from reflect_gate.pipeline import STAGES
 
-NEUTRAL = {
+NEUTRAL: dict[str, tuple[str, dict[str, Any]]] = {
     "grounding": ("ground", {"grounded": True, "verdict": "grounded", "unresolved_claims": []}),
     "calibration": ("calibrate", {"calibration": "calibrated", "episodic_only": False}),
     "admission": ("admit", {"admitted": True, "rejected_reason": None, "unattached_candidate": False}),
@@ -44,7 +44,11 @@ def test_lesson_is_born_episodic_with_its_evidence(structured: Bundle, request_d
     lesson = evaluate(request_document, structured).lesson
     assert lesson is not None
     schemas.check("lesson", lesson, "lesson")
-    assert (lesson["type"], lesson["evidence"], lesson["derived_from"]["failures"]) == ("episodic", ["plan", "test"], ["checkout-1187"])
+    assert (lesson["type"], lesson["evidence"], lesson["derived_from"]["failures"]) == (
+        "episodic",
+        ["plan", "test"],
+        ["checkout-1187"],
+    )
 
 
 def test_same_input_same_bytes(structured: Bundle, request_document: dict[str, Any]) -> None:
@@ -84,7 +88,9 @@ def test_a_platitude_is_too_vague(structured: Bundle, with_reflection: Build) ->
 
 def test_another_language_is_undecided(structured: Bundle, with_reflection: Build) -> None:
     """What cannot be measured is undecided, not admitted (R-e1)."""
-    lesson = "Wenn der Lader für eine neue Sitzung nichts liefert, muss das Ergebnis geprüft werden, weil sonst der Zugriff abstürzt."
+    lesson = (
+        "Wenn der Lader für eine neue Sitzung nichts liefert, muss das Ergebnis geprüft werden, weil sonst der Zugriff abstürzt."
+    )
     decision = evaluate(with_reflection(candidate_lesson=lesson), structured)
     assert (decision.status, decision.exit_code) == ("undecided", 4)
 
@@ -126,7 +132,11 @@ def test_introspect_admits_whatever_meets_the_schema(with_reflection: Build) -> 
 def test_an_unjudged_store_leaves_the_candidate_undecided(structured: Bundle, request_document: dict[str, Any]) -> None:
     """Lessons that were not compared are not called independent (R-d1)."""
     lesson = evaluate(request_document, structured).lesson
-    request_document["store_view"] = {"version": 1, "lessons": [{"id": "l1", "lesson": lesson, "signature": "0" * 64}], "edges": []}
+    request_document["store_view"] = {
+        "version": 1,
+        "lessons": [{"id": "l1", "lesson": lesson, "signature": "0" * 64}],
+        "edges": [],
+    }
     assert evaluate(request_document, structured).status == "undecided"
 
 
@@ -159,5 +169,7 @@ def test_no_model_is_reachable(request_document: dict[str, Any]) -> None:
         "from reflect_gate import evaluate, load_bundle\n"
         "print(evaluate(json.load(sys.stdin), load_bundle('structured', cache=False)).status)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], input=json.dumps(request_document), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=json.dumps(request_document), capture_output=True, text=True, check=False
+    )
     assert (done.stdout.strip(), done.stderr) == ("admitted", "")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re2
 import pytest
+import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,10 +35,15 @@ def test_examples(pattern: str, expected: tuple[str, ...]) -> None:
     assert atoms(pattern) == expected
 
 
-PIECES = st.sampled_from(["a", "b", "cc", " ", "(?:a|bb)", "(?:ab)?", "[ab]", "[^a]", r"\w", r"\b", ".", "c+", "b*", "a?", "(?:b|)", "a{2}", "b{0,2}"])
+PIECES = st.sampled_from(
+    ["a", "b", "cc", " ", "(?:a|bb)", "(?:ab)?", "[ab]", "[^a]", r"\w", r"\b", ".", "c+", "b*", "a?", "(?:b|)", "a{2}", "b{0,2}"]
+)
 
 
-@given(st.lists(st.lists(PIECES, min_size=1, max_size=5).map("".join), min_size=1, max_size=3).map("|".join), st.text("abc ", max_size=12))
+@given(
+    st.lists(st.lists(PIECES, min_size=1, max_size=5).map("".join), min_size=1, max_size=3).map("|".join),
+    st.text("abc ", max_size=12),
+)
 def test_a_match_holds_an_atom(pattern: str, text: str) -> None:
     """For any pattern and text: a match implies an atom in the text."""
     found = atoms(pattern)
@@ -54,10 +59,11 @@ def test_shipped_patterns_are_told_apart(structured: Bundle) -> None:
 
 def test_literals_and_automaton_find_the_same(structured: Bundle) -> None:
     """A process that has judged a few requests answers as one that has judged none."""
-    texts = {"candidate_lesson": "Be more careful: perhaps the tests are wrong, there is a typo on line 4 and the framework is broken."}
+    texts = {
+        "candidate_lesson": "Be more careful: perhaps the tests are wrong, there is a typo on line 4 and the framework is broken."
+    }
     warm = LexiconSet(structured.lexicons)
     first = warm.hits(texts)
-    for _ in range(20):
-        later = warm.hits(texts)
-    assert first == later
+    later = [warm.hits(texts) for _ in range(20)]
+    assert later == [first] * 20
     assert len(first) == 4

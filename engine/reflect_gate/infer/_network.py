@@ -247,31 +247,37 @@ class _Writer:
         self.rules: list[str] = []
         self._patterns = 0
 
-    def _pattern(self, alias: str, type_index: int, conditions: list[_Condition], joined: list[set[int]]) -> str:
+    def _pattern(self, alias: str, type_index: int, conditions: list[_Condition], before: list[tuple[int, set[int]]]) -> str:
+        """Write one pattern; `before` are the lanes of the positive patterns so far and the fields read there."""
         lane, read = self.lanes.take(type_index)
         self._patterns += 1
-        for _, position, value in conditions:
-            read.add(position)
-            if isinstance(value, Join):
-                joined[value.pattern].add(value.position)
-        if not alias.endswith("$not"):
-            joined.append(read)
         parts = [f'{{"t{lane}":1}}', *map(_condition, sorted(conditions, key=_order))]
+        joins = [value for _, _, value in conditions if isinstance(value, Join)]
+        for join in joins:
+            before[join.pattern][1].add(join.position)
+        if joins:
+            # Where the last join of a conjunction fails, the engine looks for the end of it one place too far, in foreign memory.
+            # So the last one is made never to fail: the lanes' own keys, which are 1 in every fact.
+            first = joins[0].pattern
+            parts.append(f'{{"t{lane}":{{"{ALIASES[first]}":"t{before[first][0]}"}}}}')
+        read.update(position for _, position, _ in conditions)
+        if not alias.endswith("$not"):
+            before.append((lane, read))
         body = parts[0] if len(parts) == 1 else f'{{"$and":[{",".join(parts)}]}}'
         return f'{{"{alias}":{body}}}'
 
     def variant(
         self, rule: Rule, level: int, positive: Sequence[list[_Condition]], negative: Sequence[tuple[int, list[_Condition]]]
     ) -> None:
-        joined: list[set[int]] = []
+        before: list[tuple[int, set[int]]] = []
         parts = [
-            self._pattern(ALIASES[place], pattern.type, conditions, joined)
+            self._pattern(ALIASES[place], pattern.type, conditions, before)
             for place, (pattern, conditions) in enumerate(zip(rule.positive, positive, strict=True))
         ]
         if _gated(rule):
             parts.append(f'{{"Z":{{"{GATE}":{self.gates.take(rule.stage, level)}}}}}')
         parts += [
-            self._pattern(f"n{place}$not", type_index, conditions, joined)
+            self._pattern(f"n{place}$not", type_index, conditions, before)
             for place, (type_index, conditions) in enumerate(negative)
         ]
         self.rules.append(f'"{len(self.owners)}":{{"cap":64,"dist":0,"all":[{",".join(parts)}]}}')

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..stages._errortext import exception_class
 from ..stages._pattern import Pattern
+from .text import encodable
 
 __all__ = ["NO_RESULT", "defect", "is_no_result"]
 
@@ -93,7 +94,7 @@ def defect(item: Mapping[str, Any]) -> str:
     if item["kind"] not in _EXECUTED or item.get("passed") is True:
         return "none"
     error_class = str(item.get("error_class") or "").strip()
-    if error_class and not _asserted_class(error_class[:256]):
+    if error_class and not _asserted_class(encodable(error_class[:256])):
         return "crash"
     if "actual" in item:
         return _valued(item)
@@ -104,7 +105,7 @@ def _valued(item: Mapping[str, Any]) -> str:
     """An item with an actual value."""
     actual, expected = item["actual"], item.get("expected")
     failed = _says_failed(item)
-    if actual is not None and _exception_message(str(actual)[:512].strip()):
+    if actual is not None and _exception_message(encodable(str(actual)[:512].strip())):
         return "crash" if failed or expected is None or str(expected).strip() != str(actual).strip() else "none"
     if expected is None:
         return "none" if not failed else "no_result" if is_no_result(actual) else "wrong_value"
@@ -124,7 +125,7 @@ def _says_failed(item: Mapping[str, Any]) -> bool:
 
 def _textual(item: Mapping[str, Any], asserted: bool) -> str:
     """An item without an actual value: its flags and its text decide."""
-    text = item["text"][:_READ]
+    text = encodable(item["text"][:_READ])
     if item["kind"] in _OBSERVED and not asserted and _text_crash(text):
         return "crash"
     if _says_failed(item) or asserted:

@@ -9,7 +9,7 @@ from typing import Any
 from ..stages._errortext import exception_class
 from .anchors import Anchor, compact, holds
 from .defect import defect
-from .text import fold, terms
+from .text import encodable, fold, terms
 
 __all__ = ["IndexedItem", "RecordIndex", "Searchable"]
 
@@ -65,7 +65,7 @@ class IndexedItem(Searchable):
         self.defect = defect(item) if self.usable else "none"
         parts = [str(item[key]) for key in _SEARCHED if item.get(key) is not None]
         if self.defect == "crash" and not item.get("error_class"):
-            parts.append(exception_class(str(item.get("actual") or item["text"])[:512]))
+            parts.append(exception_class(encodable(str(item.get("actual") or item["text"])[:512])))
         # The text comes last: it is what the limit may cut off.
         super().__init__("\n".join((*parts, item["text"])))
 

@@ -37,7 +37,7 @@ _FILLER = (
 _ABOUT = r"(?:\s+for\s+[^.;\n]{1,80}?\s(?:is|was|to be|should be|should have been))?"
 _EXPECTED = (
     r"\b(?:expected(?: (?:output|result|value|return value|answer|outcome))?|expects|expecting|should(?: have)?"
-    r"(?: returned?| be(?:en)?| output| give| equal| produced?| yield)|instead of(?: returning)?|rather than(?: returning)?"
+    r"(?: return(?:ed)?| be(?:en)?| output| give| equal| produced?| yield)|instead of(?: returning)?|rather than(?: returning)?"
     r"|supposed to(?: return| be| output)|correct (?:output|answer|result|value))\b"
 )
 _ACTUAL = (

@@ -27,6 +27,7 @@ __all__ = [
     "Analysis",
     "Normal",
     "analyse",
+    "encodable",
     "fold",
     "language",
     "normalise",
@@ -63,9 +64,11 @@ class Normal(NamedTuple):
         return first, stop
 
 
-def _plain(text: str) -> str:
+def encodable(text: str) -> str:
     """Return at most `LIMIT` characters, lone surrogates (which no encoder takes) replaced one for one."""
     bounded = text[:LIMIT]
+    if bounded.isascii():
+        return bounded
     try:
         bounded.encode()
     except UnicodeEncodeError:
@@ -81,7 +84,7 @@ def normalise(text: str) -> Normal:
     """Return the NFKC form of at most `LIMIT` characters with the origin of each; linear."""
     if text.isascii():
         return Normal(text[:LIMIT], None)
-    plain = _plain(text)
+    plain = encodable(text)
     if unicodedata.is_normalized("NFKC", plain):
         return Normal(plain, None)
     pieces: list[str] = []

@@ -1,8 +1,8 @@
 """What a text must hold for a pattern to match it: a few literals, found once when a bundle is compiled.
 
-A process that judges one request would spend most of its time building the automaton of all lexicons. With the atoms at hand it asks
-which literals occur at all, and compiles only the patterns that can match. An atom set is a necessary condition and nothing more: the
-pattern itself still decides. Whatever cannot be read gives no atoms, and its pattern is always tried.
+A process that judges one request would spend most of its time building the automaton of all lexicons. With the atoms at hand it
+asks which literals occur at all, and compiles only the patterns that can match. An atom set is a necessary condition and nothing
+more: the pattern itself still decides. Whatever cannot be read gives no atoms, and its pattern is always tried.
 
 The text is the lowered normal form that `measure.lexicon` matches on: its ASCII letters are small.
 """

@@ -24,8 +24,8 @@ SettingValue: TypeAlias = bool | int | Decimal | str
 class RuleSet(NamedTuple):
     """A rule set of the bundle. `origin` is where it was last switched on or off.
 
-    Switched off it says `neutral`, but only if it can say so when it is on (`decides`): the absence of a rule set that only refuses
-    passes nothing, as its silence passes nothing.
+    Switched off it says `neutral`, but only if it can say so when it is on (`decides`): the absence of a rule set that only
+    refuses passes nothing, as its silence passes nothing.
     """
 
     name: str

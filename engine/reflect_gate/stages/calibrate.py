@@ -1,4 +1,4 @@
-"""Stage (e): is the lesson one level above the instance? (R-e1, R-P3)
+"""Stage (e): whether the lesson is one level above the instance (R-e1, R-P3).
 
 On an empty store view nothing can be merged with, so `deduped` is `new`; a view with lessons is left undecided by `generalize`.
 """

@@ -23,7 +23,15 @@ def measure(case: Case) -> list[Fact]:
     facts: list[Fact] = [("record", record["outcome"] or "escalated", complete(record), observed, len(found))]
     defects = case.index.defects
     facts += [
-        ("item", item["id"], item["kind"], str(item["component"]), item["seq"], item.get("oracle", "none"), defects[item["id"]])
+        (
+            "item",
+            item["id"],
+            item["kind"],
+            str(item["component"]),
+            item["seq"],
+            str(item.get("oracle", "none")),
+            defects[item["id"]],
+        )
         for item in found
     ]
     return facts

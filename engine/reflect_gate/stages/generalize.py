@@ -1,7 +1,7 @@
 """Stage (d): the declared scope against the store (R-d1).
 
-Lessons of a store view are not compared with the candidate yet: the stage then says so (`store.judged` is false) and the admission
-rules leave the candidate undecided, rather than calling it independent unseen.
+Lessons of a store view are not compared with the candidate yet: the stage then says so (`store.judged` is false) and the
+admission rules leave the candidate undecided, rather than calling it independent unseen.
 """
 
 from __future__ import annotations

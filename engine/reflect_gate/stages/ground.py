@@ -1,4 +1,4 @@
-"""Stage (c): is every causal claim supported by the evidence that it cites? (R-c2)"""
+"""Stage (c): whether every causal claim is supported by the evidence that it cites (R-c2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Stage (b): the failure's signature and whether this failure was explained before (R-b1).
 
-The signature is the join between the ledger's WHAT and the lesson's WHY: SHA-256 over class, message template and site, so that the
-same failure in another checkout, for another user or at another line has the same signature.
+The signature is the join between the ledger's WHAT and the lesson's WHY: SHA-256 over class, message template and site, so that
+the same failure in another checkout, for another user or at another line has the same signature.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from ..facts import Fact
 from ._case import Case, Judgement, Stage
 from ._record import record_signature
-from ._signature import site, signature, template
+from ._signature import signature, site, template
 
-__all__ = ["STAGE", "conclude", "measure", "record_signature", "site", "signature", "template"]
+__all__ = ["STAGE", "conclude", "measure", "record_signature", "signature", "site", "template"]
 
 
 def _prior(case: Case) -> str | None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import re2
-
 from ..facts import Fact
 from ._case import Case, Judgement, Stage
+from ._pattern import Pattern
 from ._record import items
 
 __all__ = ["STAGE", "conclude", "measure"]
 
-_FOREIGN = re2.compile(r"(?:^|[/\\])(?:site-packages|dist-packages|node_modules|vendor|third_party|\.cargo|pkg/mod|usr/(?:lib|include))[/\\]")
+_FOREIGN = Pattern(
+    r"(?:^|[/\\])(?:site-packages|dist-packages|node_modules|vendor|third_party|\.cargo|pkg/mod|usr/(?:lib|include))[/\\]"
+)
 
 
 def _external(case: Case) -> bool:
@@ -25,16 +26,17 @@ def _external(case: Case) -> bool:
         item["id"] in cited
         and item.get("oracle") == "authoritative"
         and case.index.defects[item["id"]] != "none"
-        and _FOREIGN.search(item.get("path", "")) is not None
+        and _FOREIGN.search(str(item.get("path", ""))) is not None
         for item in items(case.record)
     )
 
 
 def _corroborations(case: Case) -> int:
-    own = case.outputs["ledger"]["signature"]
+    own = case.signature
     view = case.request.get("store_view") or {}
     same = {edge["lesson_id"] for edge in view.get("edges", ()) if edge["signature"] == own}
-    failures = {failure for entry in case.store_lessons if entry["id"] in same for failure in entry["lesson"]["derived_from"]["failures"]}
+    lessons = [entry["lesson"] for entry in case.store_lessons if entry["id"] in same]
+    failures = {failure for lesson in lessons for failure in lesson["derived_from"]["failures"]}
     return len(failures - {case.record["failure_id"]})
 
 
@@ -45,6 +47,7 @@ def measure(case: Case) -> list[Fact]:
 
 def conclude(case: Case, judgement: Judgement) -> Mapping[str, Any]:
     """Return `level, action, superseded_by, red_flag_class, confidence_cap`, S2 §3.7."""
+    del case
     flagged = judgement.verdict == "redflag"
     return {
         "level": "episodic",
