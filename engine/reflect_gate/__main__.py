@@ -1,8 +1,6 @@
 """`python -m reflect_gate`: the command line without an installed script."""
 
-import sys
-
-from .cli import main
+from .cli import entry
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

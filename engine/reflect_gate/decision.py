@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ._canonical import canonical_bytes
 
@@ -16,8 +15,7 @@ EXIT_CODES: Mapping[Status, int] = {"admitted": 0, "undecided": 4, "refused": 5}
 """What `reflect-gate evaluate` exits with for one request (DESIGN.md, command line)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What the gate decided of one request; `to_json` is the document of `decision.schema.json`.
 
     `reason` is one of S2's rejected reasons or `None`; `findings` carry the rule's place and, for each condition that compared,

@@ -10,9 +10,8 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from .resources import data_path
 
@@ -24,8 +23,7 @@ Fact: TypeAlias = tuple[str | int | bool, ...]
 COUNT_LIMIT = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(NamedTuple):
     """The values that a field may take."""
 
     name: str
@@ -55,8 +53,7 @@ class Domain:
         return float(Decimal(value).scaleb(-self.scale)) if self.scale else value
 
 
-@dataclass(frozen=True, slots=True)
-class FactType:
+class FactType(NamedTuple):
     """A fact type that a stage measures; `fields` keeps the declared order."""
 
     name: str
@@ -65,8 +62,7 @@ class FactType:
     fields: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """A stage's verdicts from the mildest to the most severe, and the one that stands when no rule said any."""
 
     name: str
@@ -74,8 +70,7 @@ class Stage:
     default: str
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """Domains, fact types and stages by name, each in declared order."""
 
     version: str

@@ -65,7 +65,6 @@ class _RuleSetWriter:
         }
         if stage == "ground":
             self._types.pop("conclusion", None)
-        self._measured = sorted(self._types)
         self._tables = {f"table_{n}": self._columns() for n in range(rng.randrange(2))}
         self._derive = {f"derived_{n}": self._columns() for n in range(rng.randrange(1, 5))}
         self._level = {name: rng.randrange(3) for name in self._derive}
@@ -107,19 +106,24 @@ class _RuleSetWriter:
         below = [name for name in self._types if name not in self._level or self._level[name] < level]
         when = []
         for place in range(rng.choice([1, 1, 2, 2, 3])):
-            name = rng.choice(readable if rng.random() < 0.5 else self._measured)
+            name = self._pick(readable)
             tests = self._tests(name, aliases)
             if rng.random() < 0.8:
                 aliases[f"a{place}"] = name
                 when.append({f"{name} as a{place}": tests})
             else:
                 when.append({name: tests})
-        for _ in range(rng.choice([0, 0, 1, 1, 2])):
-            name = rng.choice(below)
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            name = self._pick(below)
             when.append({f"not {name}": self._tests(name, aliases)})
         heads = [name for name, its in self._level.items() if its == level]
         then = [self._head(makes or rng.choice(heads), aliases) for _ in range(rng.randrange(1, 3)) if heads]
         return {"id": f"r{number}", "doc": "Drawn at random.", "when": when, "then": then or [self._finding(aliases)]}
+
+    def _pick(self, names: list[str]) -> str:
+        """Return one of `names`, half of the time one that the rule set derives: there lie chains, recursion and absence."""
+        derived = [name for name in names if name in self._derive]
+        return self._rng.choice(derived if derived and self._rng.random() < 0.5 else names)
 
     def _sources(self, domain: str, aliases: Mapping[str, str]) -> list[str]:
         return [f"${alias}.{f}" for alias, name in aliases.items() for f, its in self._types[name].items() if its == domain]
@@ -127,7 +131,7 @@ class _RuleSetWriter:
     def _tests(self, name: str, aliases: Mapping[str, str]) -> dict[str, Any]:
         rng = self._rng
         fields = self._types[name]
-        chosen = rng.sample(sorted(fields), min(len(fields), rng.choice([0, 1, 1, 2, 3])))
+        chosen = rng.sample(sorted(fields), min(len(fields), rng.choice([0, 0, 1, 1, 2])))
         tests = {field: self._test(fields[field], aliases) for field in chosen}
         if name == "conclusion":
             earlier = [stage for stage in _JUDGING if ALL_STAGES.index(stage) < ALL_STAGES.index(self._stage)]

@@ -24,7 +24,7 @@ from reflect_gate.infer._network import ID_LIMIT, KEYS, LANES, build, fnv32
 from reflect_gate.infer.durable import Durable, durable_missing
 from reflect_gate.policy.model import EncodedFact, Interner
 
-from .infer_programs import firings, program
+from .infer_programs import When, firings, program
 
 pytestmark = [
     pytest.mark.durable,
@@ -215,6 +215,32 @@ def test_networks_use_known_operators_only(structured: Bundle) -> None:
     assert set(re.findall(r"\$\w+", definition)) <= {"$and", "$not", "$neq", "$lt", "$lte", "$gt", "$gte"}
     words = set(re.findall(r'"([^"]*)"', definition))
     assert all(re.fullmatch(r"\$?\w{1,4}(\$not)?", word) for word in words)
+
+
+def test_the_last_join_of_a_pattern_never_fails(structured: Bundle) -> None:
+    """Where the last join of a conjunction fails, the library reads on behind its memory until it meets the byte 13.
+
+    Most often it meets one, so that only an address sanitizer shows it. Every conjunction of ours with a join ends in one that
+    compares the lanes' own keys, which are 1 in every fact.
+    """
+    types = {"a": ["x"], "b": ["x"], "out": ["x"]}
+    when: When = [("a", {}), ("b", {"x": ("gt", "0.x")}), ("not a", {"x": ("ne", "1.x")})]
+    for made in (structured.program, program(types, [(when, [("out", [0])])])):
+        joined = 0
+        for name, variant in json.loads(build(made).definition).items():
+            parts = [part for pattern in variant["all"] for each in pattern.values() for part in [each.get("$and", [])]]
+            for conditions in parts:
+                joins = [each for each in conditions if any(isinstance(value, dict) for value in _operands(each))]
+                if joins:
+                    joined += 1
+                    assert re.fullmatch(r"\{'t\d+': \{'[A-L]': 't\d+'\}\}", str(conditions[-1])), name
+        assert joined > 0
+
+
+def _operands(condition: dict[str, Any]) -> list[Any]:
+    """Return what a condition compares with; a join is an object."""
+    ((key, value),) = condition.items()
+    return list(value.values()) if key.startswith("$") else [value]
 
 
 def test_great_numbers_are_equal(library: Any) -> None:

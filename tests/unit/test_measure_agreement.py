@@ -35,13 +35,13 @@ def check(expected: str, actual: str | None, text: str = "") -> dict[str, Any]:
 def by_numbers(claim: str, *items: dict[str, Any]) -> list[str]:
     """Return how the values of a claim stand to each item."""
     known = index(*items)
-    return [numbers.agreement(claim, item, known.checks) for item in known.items.values()]
+    return [numbers.agreement(claim, item, known) for item in known.items.values()]
 
 
 def by_polarity(claim: str, *items: dict[str, Any], field: str = "strategy_error") -> list[str]:
     """Return how the words of a claim stand to each item."""
     known = index(*items)
-    return [polarity.agreement(field, claim, item, known.checks) for item in known.items.values()]
+    return [polarity.agreement(field, claim, item, known) for item in known.items.values()]
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,15 @@ def test_hits_do_not_depend_on_the_order_of_lexicons() -> None:
     assert LexiconSet({"one": one, "two": two}).hits(text) == LexiconSet({"two": two, "one": one}).hits(text)
 
 
+def test_the_first_texts_and_later_ones_are_searched_alike() -> None:
+    """The automaton, which is built when it pays, finds what the patterns find one by one."""
+    lexicons = LexiconSet({"fruit": Lexicon((Group("g", ("apples?", "Lemons?", "f(?:ig|iga)s")),))})
+    texts = {"scope": "Apples, lemon and figs", "candidate_lesson": "no such thing"}
+    first = lexicons.hits(texts)
+    assert [lexicons.hits(texts) for _ in range(30)] == [first] * 30
+    assert first[0].count == 3
+
+
 def test_a_long_text_is_read_in_linear_time() -> None:
     """The limit of a text is read in well under a second."""
     started = time.perf_counter()

@@ -127,8 +127,8 @@ def test_successes_are_not_usable() -> None:
 
 WORDS = st.sampled_from(
     """
-    split_bill() guests `a <= b` returns None expected 3 but got 2 [1, 2] never fails too few lower than 12.5 KeyError "no such file"
-    missing exists before after the a not . , ; instead of ﬁ é \ud800 ' ` ( [
+    split_bill() guests `a <= b` returns None expected 3 but got 2 [1, 2] never fails too few lower than 12.5 KeyError
+    "no such file" missing exists before after the a not . , ; instead of ﬁ é \ud800 ' ` ( [
     """.split()
 )
 SENTENCES = st.one_of(st.lists(WORDS, max_size=14).map(" ".join), st.text(max_size=60))

@@ -81,7 +81,7 @@ def test_both_packages_are_typed(wheel: zipfile.ZipFile) -> None:
 
 def test_the_script_runs_the_command_line(wheel: zipfile.ZipFile) -> None:
     """The one script is `reflect-gate`."""
-    assert metadata(wheel, "entry_points.txt").split("\n")[:2] == ["[console_scripts]", "reflect-gate = reflect_gate.cli:main"]
+    assert metadata(wheel, "entry_points.txt").split("\n")[:2] == ["[console_scripts]", "reflect-gate = reflect_gate.cli:entry"]
 
 
 def test_the_metadata_names_the_project(wheel: zipfile.ZipFile) -> None:

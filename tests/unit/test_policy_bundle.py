@@ -111,6 +111,7 @@ def test_limits_and_engine(write_policies: Write) -> None:
     bundle = load_bundle(policies=write_policies(), as_of=AS_OF)
     assert (bundle.limits.facts, bundle.limits.cited) == (1000, 256)
     assert (bundle.engine, bundle.cross_check) == ("compiled", False)
+    assert isinstance(bundle.generated, str)
     assert "def " in bundle.generated
 
 
@@ -303,7 +304,9 @@ def test_digest_ignores_words_and_places(policy_files: Mapping[str, str], write_
 def test_codec_is_lossless(structured: Bundle) -> None:
     """A bundle survives the cache's form with every place, and its meaning is that of its program."""
     assert decode_bundle(encode_bundle(structured)) == structured
-    assert decode_bundle(encode_bundle(structured)).generated == structured.generated
+    code = decode_bundle(encode_bundle(structured)).generated
+    assert isinstance(structured.generated, str)
+    assert code == compile(structured.generated, "<compiled bundle>", "exec")
     changed = replace(structured, doc="other")
     assert decode_bundle(encode_bundle(changed)) == changed
 

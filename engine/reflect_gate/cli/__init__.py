@@ -6,13 +6,25 @@ interrupted, 141 when the reader of the output went away. Never 2: harnesses rea
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from ._output import BROKEN_PIPE, COULD_NOT_RUN, INTERRUPTED, OK, USAGE, Reporter
 
-__all__ = ["main"]
+__all__ = ["entry", "main"]
+
+
+def entry() -> NoReturn:
+    """Run the process's command line and leave.
+
+    One request is over before collecting garbage pays (verbs that run long switch it on again), and taking the interpreter apart
+    would take longer than judging did; everything is flushed by then.
+    """
+    gc.disable()
+    os._exit(main())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

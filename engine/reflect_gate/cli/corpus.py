@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import click
 from click.shell_completion import CompletionItem
 
@@ -49,6 +51,7 @@ def convert(file: str, form: str, output: str | None) -> int:
         size = size_of(stream)
         progress = Progress(size, "converted")
         try:
+            gc.enable()
             for count, result in enumerate(convert_stream(stream, name, chosen), 1):
                 if isinstance(result, ReflectGateError):
                     bad += 1

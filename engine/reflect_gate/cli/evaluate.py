@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO, Protocol
@@ -79,6 +80,7 @@ def _many(entries: Iterator[Judged], format_: str, sink: Sink, full: bool) -> in
     counts = dict.fromkeys(("admitted", "undecided", "refused", "invalid"), 0)
     code = OK
     write = _writer(format_, full)
+    gc.enable()
     for judged in entries:
         counts[judged.decision["status"] if judged.decision else "invalid"] += 1
         if judged.error is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Literal
 
 from ..policy.model import Program
@@ -12,7 +13,7 @@ __all__ = ["Engine", "Session", "make_engine"]
 
 
 def make_engine(
-    program: Program, mode: Literal["durable", "compiled"], cross_check: bool, generated: str | None = None
+    program: Program, mode: Literal["durable", "compiled"], cross_check: bool, generated: str | CodeType | None = None
 ) -> Engine:
     """Return the engine of a bundle.
 
@@ -20,7 +21,7 @@ def make_engine(
         program: the compiled bundle.
         mode: `durable`, or `compiled` alone.
         cross_check: with `durable`, run the compiled engine beside it and refuse to go on where they differ.
-        generated: the text that `compiled.generate` made of this program earlier, if it was kept.
+        generated: the text that `compiled.generate`, or its code, made of this program earlier, if it was kept.
 
     Raises:
         ReflectGateError: `engine-failed` where durable_rules cannot be imported, `engine-limit` where it cannot hold the program.

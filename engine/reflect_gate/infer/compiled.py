@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from ..config import Limits
@@ -39,7 +39,7 @@ class Miss(NamedTuple):
     bound: tuple[EncodedFact, ...]
 
 
-def load(source: str) -> dict[int, _StageFunction]:
+def load(source: str | CodeType) -> dict[int, _StageFunction]:
     """Return the stage functions of a generated module by the stage's place; `engine-failed` where `source` is not one."""
     try:
         space = run(source, {"X": partial(defaultdict, list), "len": len})
@@ -56,7 +56,7 @@ class Compiled:
 
     name: Final = "compiled"
 
-    def __init__(self, program: Program, source: str | None = None, *, tracing: bool = False) -> None:
+    def __init__(self, program: Program, source: str | CodeType | None = None, *, tracing: bool = False) -> None:
         functions = load(source or generate(program, tracing=tracing))
         self.program = program
         self.stages = {program.stages[place]: function for place, function in functions.items()}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 from ..stages._errortext import exception_class
-from .anchors import Anchor, compact, holds
+from .anchors import Anchor, compact, core, holds
 from .defect import defect
 from .text import encodable, fold, terms
 
@@ -43,8 +43,13 @@ class Searchable:
         """Return whether the text names `anchor`."""
         known = self._known.get(anchor)
         if known is None:
-            known = self._known[anchor] = holds(self.compacted if anchor.kind == "span" else self.folded, anchor)
+            known = self._known[anchor] = self._holds(anchor)
         return known
+
+    def _holds(self, anchor: Anchor) -> bool:
+        if anchor.kind != "span":
+            return holds(self.folded, anchor)
+        return core(anchor.form) in self.folded and holds(self.compacted, anchor)
 
 
 class IndexedItem(Searchable):
@@ -75,6 +80,7 @@ class RecordIndex:
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         self.items: dict[str, IndexedItem] = {}
+        self._answers: dict[Hashable, bool] = {}
         for item, usable in _listed(record):
             if item["id"] not in self.items:
                 self.items[item["id"]] = IndexedItem(item, usable=usable)
@@ -98,6 +104,13 @@ class RecordIndex:
     def failed_at(self) -> int | None:
         """The sequence number of the first item that shows a defect, `None` where none does."""
         return min((item.seq for item in self.failing), default=None)
+
+    def some_check(self, question: Hashable, answer: Callable[[IndexedItem], int]) -> bool:
+        """Return whether `answer` is positive for some check; asked once for each `question`, however many pairs ask it."""
+        known = self._answers.get(question)
+        if known is None:
+            known = self._answers[question] = any(answer(check) > 0 for check in self.checks)
+        return known
 
     def order(self, item: IndexedItem) -> str:
         """Return whether `item` stands `before` the first failing item or not (`after`); `unknown` where nothing fails.

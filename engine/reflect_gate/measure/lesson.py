@@ -135,12 +135,12 @@ _PHRASES_WHY = phrases(
     """
     due to, so that, as a result, leads to, lead to, led to, leading to, results in, result in, resulted in, resulting in,
     stems from, owing to, the reason, this means, which means, that means, or else, to avoid, to prevent, to ensure, to
-    guarantee, to handle, to account for, to cover, to make sure, in order to, so as to, will raise, will fail, will
-    crash, will cause, will break, will return, will lose, can cause, can lead, can fail, can raise, may cause, may lead,
-    may fail, may raise, might cause, could cause, could lead, fails to, failed to, fail to, failing to, fails when, fails
-    if, fails for, fails on, breaks when, breaks if, so the, so it, so they, as it, as they, instead of, rather than,
-    which is why, that is why, is why, makes it, makes the, allows, raises an, raises a, is that, lies in, is missing, are
-    missing, was missing, root cause, the issue, the problem, the mistake, the bug
+    guarantee, to handle, to account for, to make sure, in order to, so as to, will raise, will fail, will crash, will cause,
+    will break, will return, will lose, can cause, can lead, can fail, can raise, may cause, may lead, may fail, may raise,
+    might cause, could cause, could lead, fails to, failed to, fail to, failing to, fails when, fails if, fails for, fails on,
+    breaks when, breaks if, so the, so it, so they, which is why, that is why, is why, makes it, makes the, raises an, raises
+    a, is that, lies in, is missing, are missing, was missing, root cause, the issue is, the problem is, the
+    mistake is, issue lies
     """
 )
 _AUXILIARY = word_set("does do did is are was were has have had will would could should can")

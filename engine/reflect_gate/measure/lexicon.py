@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import ReflectGateError
@@ -144,7 +143,7 @@ class LexiconSet:
             _Pattern(name, group.id, wrapped(pattern), needed)
             for name, lexicon in sorted(lexicons.items())
             for group in lexicon.groups
-            for pattern, needed in zip(group.patterns, group.atoms or repeat(()), strict=False)
+            for pattern, needed in zip(group.patterns, group.atoms or ((),) * len(group.patterns), strict=True)
         ]
         self._calls = 0
 
@@ -163,10 +162,10 @@ class LexiconSet:
             raise ReflectGateError("measure-lexicon", f"a lexicon pattern is not RE2: {error}") from error
         return built, sentinel
 
-    def _occurring(self, text: str) -> Sequence[_Pattern]:
-        """Return, in order, at least the patterns that a lowered text holds."""
-        if self._calls <= _FIRST:
-            return [pattern for pattern in self._patterns if pattern.possible(text)]
+    def _occurring(self, text: str, possible: Sequence[_Pattern] | None) -> Sequence[_Pattern]:
+        """Return, in order, at least the patterns that a lowered text holds, of those that are `possible` where that is known."""
+        if possible is not None:
+            return possible
         automaton, sentinel = self._automaton
         found = automaton.Match(text)
         if sentinel not in found:
@@ -181,13 +180,17 @@ class LexiconSet:
         none) that touch a match, in hundredths rounded up. Raises `measure-lexicon` when the automaton ran out of memory. Linear.
         """
         self._calls += 1
-        return tuple(hit for target, text in texts.items() if text for hit in self._hits(target, text))
+        normals = {target: normalise(text) for target, text in texts.items() if text}
+        possible = None
+        if self._calls <= _FIRST:
+            every = "\n".join([_lowered(normal.text) for normal in normals.values()])
+            possible = [pattern for pattern in self._patterns if pattern.possible(every)]
+        return tuple(hit for target, normal in normals.items() for hit in self._hits(target, normal, possible))
 
-    def _hits(self, target: str, text: str) -> Iterator[LexiconHit]:
-        normal = normalise(text)
+    def _hits(self, target: str, normal: Normal, possible: Sequence[_Pattern] | None) -> Iterator[LexiconHit]:
         lowered = _lowered(normal.text)
         by_lexicon: dict[str, list[tuple[int, int, str]]] = {}
-        for pattern in self._occurring(lowered):
+        for pattern in self._occurring(lowered, possible):
             placed = [(start, end, pattern.group) for start, end in pattern.spans(lowered)]
             if placed:
                 by_lexicon.setdefault(pattern.lexicon, []).extend(placed)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..stages._pattern import Pattern
 from .defect import NO_RESULT
-from .index import IndexedItem
+from .index import IndexedItem, RecordIndex
 from .text import LIMIT, normalise
 
 __all__ = ["STATEMENT_LIMIT", "Statement", "agreement", "normal_value", "same_value", "sentences", "statements"]
@@ -233,7 +233,7 @@ def _compare(stated: Statement, shown: tuple[str | None, str | None]) -> str:
     return "conflict" if exchanged or any(equal) else "other"
 
 
-def agreement(claim: str, item: IndexedItem, checks: Sequence[IndexedItem]) -> str:
+def agreement(claim: str, item: IndexedItem, index: RecordIndex) -> str:
     """Return whether a claim's values are those of the item's check. Measure `numbers` 1.0.0.
 
     A statement conflicts with a failed check when it exchanges its sides, or gives one of its two values and another for the
@@ -251,15 +251,13 @@ def agreement(claim: str, item: IndexedItem, checks: Sequence[IndexedItem]) -> s
         verdict = _compare(statement, shown)
         if verdict == "agree":
             found = "agree"
-        elif verdict != "none" and item.defect == "wrong_value" and _meant(statement, verdict, item, checks):
+        elif verdict != "none" and item.defect == "wrong_value" and _meant(statement, verdict, index):
             return "conflict"
     return found
 
 
-def _meant(statement: Statement, verdict: str, item: IndexedItem, checks: Sequence[IndexedItem]) -> bool:
-    """Return whether a statement that does not fit `item` can only be about it."""
-    others = [check for check in checks if check is not item]
-    compared = [_compare(statement, _shown(check)) for check in others]
-    if "agree" in compared:
+def _meant(statement: Statement, verdict: str, index: RecordIndex) -> bool:
+    """Return whether a statement that does not fit a failed check can only be about it."""
+    if index.some_check(("numbers", statement), lambda check: _compare(statement, _shown(check)) == "agree"):
         return False
-    return verdict == "conflict" or not any(check.defect != "none" for check in others)
+    return verdict == "conflict" or len(index.failing) == 1

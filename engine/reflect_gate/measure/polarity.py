@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import methodcaller
 from typing import NamedTuple
 
 from ._english import NEGATIONS, word_set
 from .anchors import Anchor, anchors_of
 from .defect import is_no_result
-from .index import IndexedItem, Searchable
+from .index import IndexedItem, RecordIndex, Searchable
 from .text import normalise, split_words, terms
 
 __all__ = ["CLAUSE_LIMIT", "agreement"]
@@ -77,6 +78,7 @@ class Clause(NamedTuple):
     `nothing` says that no result came out; `amount` and `size` are 1 for too much, -1 for too little, 0 where nothing is said.
     """
 
+    text: str
     words: tuple[str, ...]
     anchors: tuple[Anchor, ...]
     says: Mapping[str, int]
@@ -121,7 +123,7 @@ def _clauses(claim: str) -> tuple[Clause, ...]:
         nothing = of_output and _phrase(words, _NOTHING) and ("return" not in words or denied)
         amount, size = (_claimed(words, _AMOUNT), _claimed(words, _SIZE)) if of_output and not denied else (0, 0)
         if says or nothing or amount or size:
-            found.append(Clause(words, anchors_of(piece).found, says, nothing, amount, size))
+            found.append(Clause(piece, words, anchors_of(piece).found, says, nothing, amount, size))
     return tuple(found)
 
 
@@ -226,20 +228,22 @@ def _of_verdict(clause: Clause, item: IndexedItem) -> int:
     return said * (1 if item.defect == "none" else -1)
 
 
-def _about(clause: Clause, item: IndexedItem, checks: Sequence[IndexedItem]) -> bool:
+def _about(clause: Clause, item: IndexedItem, index: RecordIndex) -> bool:
     """Return whether a clause can be about this check: it names nothing that another check holds and this one does not."""
-    return all(item.holds(anchor) or not any(check.holds(anchor) for check in checks) for anchor in clause.anchors)
+    return all(item.holds(anchor) or not index.some_check(anchor, methodcaller("holds", anchor)) for anchor in clause.anchors)
 
 
-def _with_check(clauses: Sequence[Clause], item: IndexedItem, checks: Sequence[IndexedItem]) -> Iterator[int]:
-    others = [check for check in checks if check is not item]
+def _with_check(clauses: Sequence[Clause], item: IndexedItem, index: RecordIndex) -> Iterator[int]:
+    """Yield 1 or -1 for each clause about the check; what another check bears out is not held against this one."""
     for clause in clauses:
         value = _of_value(clause, item) if item.defect in {"wrong_value", "no_result"} else 0
-        if value and _about(clause, item, checks):
-            yield value if value > 0 or not any(_of_value(clause, other) > 0 for other in others) else 0
+        if value and _about(clause, item, index):
+            borne_out = value > 0 or index.some_check(("value", clause.text), partial(_of_value, clause))
+            yield max(value, 0) if borne_out else value
         verdict = _of_verdict(clause, item)
-        if verdict > 0 or (verdict and not any(_of_verdict(clause, other) > 0 for other in others)):
-            yield verdict
+        if verdict:
+            borne_out = verdict > 0 or index.some_check(("verdict", clause.text), partial(_of_verdict, clause))
+            yield max(verdict, 0) if borne_out else verdict
 
 
 # -- against the words of an observation -----------------------------------------------------------------------------------------
@@ -305,17 +309,17 @@ def _side(words: Sequence[str], pair: str, anchor: Anchor) -> int:
     return 1 if places[0] < pivots[0] else -1
 
 
-def agreement(field: str, claim: str, item: IndexedItem, checks: Sequence[IndexedItem]) -> str:
+def agreement(field: str, claim: str, item: IndexedItem, index: RecordIndex) -> str:
     """Return whether a causal field and an item `agree`, are in `conflict`, or say nothing (`none`) of the same thing.
 
-    Measure `polarity` 1.0.0. A conflict outweighs agreement. `checks` are the checks of the record: what another check bears out
-    is said of that one. Linear in the texts, at most `CLAUSE_LIMIT` clauses and lines.
+    Measure `polarity` 1.0.0. A conflict outweighs agreement. What another check of the record bears out is said of that
+    one. Linear in the texts, at most `CLAUSE_LIMIT` clauses and lines.
     """
     clauses = _clauses(claim)
     if not clauses:
         return "none"
-    observed, checked = item.kind in _OBSERVATIONS, item in checks
-    signs = list(_with_check(clauses, item, checks)) if checked else []
+    observed, checked = item.kind in _OBSERVATIONS, item in index.checks
+    signs = list(_with_check(clauses, item, index)) if checked else []
     if observed:
         signs += _with_words(clauses, item)
     if any(sign < 0 for sign in signs) and field != "failed_assumption":

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from types import CodeType
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..config import Limits, choose_policies
@@ -84,7 +85,8 @@ class Change(NamedTuple):
 class Bundle:
     """Everything that decides: compiled rules, lexicons, settings, limits, engine. Equal digests decide alike.
 
-    `generated` is the compiled engine's Python, empty where none was generated; it follows from `program`, so it is not digested.
+    `generated` is the compiled engine's Python, as text or as code, empty where none was generated; it follows
+    from `program`, so it is neither digested nor compared.
     """
 
     name: str
@@ -101,7 +103,7 @@ class Bundle:
     engine: Literal["durable", "compiled"]
     cross_check: bool
     measures: Mapping[str, str]
-    generated: str = field(default="", repr=False)
+    generated: str | CodeType = field(default="", repr=False, compare=False)
 
     def ruleset(self, name: str) -> RuleSet:
         """Return the rule set called `name`, on or off; `policy-unknown-ruleset` where the bundle has none."""

@@ -87,7 +87,7 @@ def _key(request: LoadRequest) -> str:
         {
             "form": _FORM,
             "version": __version__,
-            "python": sys.version_info[:2],
+            "python": [sys.implementation.cache_tag, sys.hexversion],
             "makers": _makers(),
             "measures": MEASURES,
             "durable": importlib.util.find_spec("durable_rules_engine") is not None,

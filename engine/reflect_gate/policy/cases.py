@@ -258,7 +258,7 @@ def _values(fact: FactDecl, fields: Mapping[str, str], bundle: Bundle, problems:
 
 def _domain(name: str, bundle: Bundle) -> Domain:
     domain = load_vocabulary().domains[name]
-    return replace(domain, symbols=tuple(bundle.lexicons)) if name == "lexicon" else domain
+    return domain._replace(symbols=tuple(bundle.lexicons)) if name == "lexicon" else domain
 
 
 def _differences(case: CaseDecl, seen: _Observed, rules: Collection[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ..errors import Source, did_you_mean
@@ -149,7 +149,7 @@ def stage_order(vocabulary: Vocabulary) -> tuple[str, ...]:
 def known(vocabulary: Vocabulary, lexicons: Sequence[str], settings: Mapping[str, Setting], private: Mapping[str, str]) -> Known:
     """Return what a bundle's rule sets may refer to; the domain that the vocabulary leaves empty lists the bundle's lexicons."""
     domains = {
-        name: replace(domain, symbols=tuple(sorted(lexicons))) if domain.kind == "symbol" and not domain.symbols else domain
+        name: domain._replace(symbols=tuple(sorted(lexicons))) if domain.kind == "symbol" and not domain.symbols else domain
         for name, domain in vocabulary.domains.items()
     }
     measured = {

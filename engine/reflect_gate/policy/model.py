@@ -3,12 +3,14 @@
 Every value is an integer. Symbols and ids are numbered by `Program.symbols` (ids that appear only at run time are numbered above
 it by an `Interner`), flags are 0 or 1, counts are themselves, and scaled numbers are integers at the scale of their domain.
 So no text, float or null ever reaches an engine (research: strings and floats are where rule engines disagree).
+
+Named tuples, where nothing speaks against it, because making a data class takes a millisecond and every start makes these.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..config import Limits
 from ..errors import Source
@@ -42,8 +44,7 @@ class Join:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(NamedTuple):
     """One condition on one field. `setting` names the `ruleset.setting` that `value` came from, for explanations."""
 
     position: int
@@ -54,8 +55,7 @@ class Test:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """`type as alias: {tests}`; a negated pattern holds when no fact passes its tests."""
 
     type: int
@@ -65,8 +65,7 @@ class Pattern:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """A fact that a rule derives."""
 
     type: int
@@ -94,8 +93,7 @@ class Rule:
         return f"{self.ruleset}/{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class TypeDecl:
+class TypeDecl(NamedTuple):
     """A fact type: its fields in order, and each field's domain name. `owner` is a rule set for derived types and tables."""
 
     name: str
@@ -104,8 +102,7 @@ class TypeDecl:
     owner: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(NamedTuple):
     """Rules that run to a common fixpoint; `recursive` when one of them reads what another (or itself) derives here."""
 
     stage: str
@@ -113,8 +110,7 @@ class Stratum:
     recursive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """A compiled bundle. `tables` are the static facts, asserted before the first stage."""
 
     types: tuple[TypeDecl, ...]

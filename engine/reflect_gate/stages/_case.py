@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,19 +36,19 @@ class Judgement(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-@dataclass
 class Case:
     """One request on its way through the stages.
 
     `outputs` and `judgements` fill as the stages conclude; a later stage measures with the earlier conclusions at hand.
     """
 
-    request: Mapping[str, Any]
-    record: Record
-    bundle: Bundle
-    lexicons: LexiconSet
-    outputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    judgements: dict[str, Judgement] = field(default_factory=dict)
+    def __init__(self, request: Mapping[str, Any], record: Record, bundle: Bundle, lexicons: LexiconSet) -> None:
+        self.request = request
+        self.record = record
+        self.bundle = bundle
+        self.lexicons = lexicons
+        self.outputs: dict[str, Mapping[str, Any]] = {}
+        self.judgements: dict[str, Judgement] = {}
 
     @property
     def reflection(self) -> Mapping[str, Any]:
