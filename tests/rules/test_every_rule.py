@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import shutil
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 import re2
+import yaml
 
 import reflect_gate.resources
 from reflect_gate import evaluate
@@ -63,14 +65,23 @@ def _thresholds() -> Iterator[object]:
                     yield pytest.param(file, setting, moved, id=f"{file.name}.{setting.name}-{name}")
 
 
+def _variants(ruleset: str) -> str:
+    """Return the shipped bundles that cases of facts name for their settings, each on top of the changed one."""
+    shipped = yaml.safe_load(data_path("policies.yaml").read_text(encoding="utf-8"))["bundles"]
+    named = sorted({case.bundle for case in _cases(ruleset).cases if case.facts is not None and case.bundle})
+    variants = {name: {"doc": "As shipped.", "extends": "changed", "settings": shipped[name]["settings"]} for name in named}
+    return textwrap.indent(yaml.safe_dump(variants), "  ") if variants else ""
+
+
 def _policies(folder: Path, rules: Path, ruleset: str, *settings: str) -> Path:
-    """Write a policies file with one bundle of one rule set, and return its path."""
+    """Write a policies file with one bundle of one rule set, and what its cases need beside it, and return its path."""
     listed = "".join(f"      - {setting}\n" for setting in settings)
     path = folder / "policies.yaml"
     path.write_text(
         f"policies: 1\ndefault: changed\nrules: {rules}\nlexicons: {rules / 'lexicons'}\n"
         f"bundles:\n  changed:\n    doc: One thing changed.\n    rulesets: [{ruleset}]\n"
-        + (f"    settings:\n{listed}" if settings else ""),
+        + (f"    settings:\n{listed}" if settings else "")
+        + _variants(ruleset),
         encoding="utf-8",
     )
     return path
