@@ -233,7 +233,7 @@ def test_the_last_join_of_a_pattern_never_fails(structured: Bundle) -> None:
                 joins = [each for each in conditions if any(isinstance(value, dict) for value in _operands(each))]
                 if joins:
                     joined += 1
-                    assert re.fullmatch(r"\{'t\d+': \{'[A-L]': 't\d+'\}\}", str(conditions[-1])), name
+                    assert re.fullmatch(r"\{'\$gte': \{'t\d+': \{'[A-L]': 't\d+'\}\}\}", str(conditions[-1])), name
         assert joined > 0
 
 

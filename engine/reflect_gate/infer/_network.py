@@ -257,9 +257,9 @@ class _Writer:
             before[join.pattern][1].add(join.position)
         if joins:
             # Where the last join of a conjunction fails, the engine looks for the end of it one place too far, in foreign memory.
-            # So the last one is made never to fail: the lanes' own keys, which are 1 in every fact.
+            # So the last one is made never to fail: the lanes' own keys are 1 in every fact. (`==` would be hashed, at a cost.)
             first = joins[0].pattern
-            parts.append(f'{{"t{lane}":{{"{ALIASES[first]}":"t{before[first][0]}"}}}}')
+            parts.append(f'{{"$gte":{{"t{lane}":{{"{ALIASES[first]}":"t{before[first][0]}"}}}}}}')
         read.update(position for _, position, _ in conditions)
         if not alias.endswith("$not"):
             before.append((lane, read))

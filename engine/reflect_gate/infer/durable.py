@@ -81,6 +81,11 @@ def _encoder(lane: int, positions: tuple[int, ...]) -> _Encode:
     return lambda number, fact: form % (number, *take(fact))
 
 
+def _unread(number: int, fact: EncodedFact) -> str:
+    """Stand in the place of a type without lanes, whose facts are never written."""
+    raise LookupError(number, fact)
+
+
 def _delete(library: Any, handles: list[int]) -> None:
     while handles:
         library.delete_ruleset(handles.pop())
@@ -99,6 +104,9 @@ class Durable:
         self.program = program
         self.network = build(program)
         self.encoders = [[_encoder(lane, positions) for lane, positions in lanes] for lanes in self.network.lanes]
+        self.read = [bool(lanes) for lanes in self.network.lanes]
+        self.first_lane = [encoders[0] if encoders else _unread for encoders in self.encoders]
+        self.one_lane = all(len(lanes) <= 1 for lanes in self.network.lanes)
         self.variants = self._variants([plain_taker(rule, ALIASES) for rule in program.rules])
         self._lock = threading.Lock()
         self._free: list[int] = []
@@ -199,17 +207,21 @@ class DurableSession:
             self._queue(new)
 
     def _queue(self, facts: Sequence[EncodedFact]) -> None:
-        """Write each fact once for every lane of its type."""
-        known, texts, encoders = self._known, self._texts, self._engine.encoders
-        number = len(known)
-        for fact in facts:
-            for encode in encoders[fact[0]]:
-                texts.append(encode(number, fact))
-                known.append(fact)
-                number += 1
+        """Write each fact once for every lane of its type; the usual single lane is the fast way."""
+        known, engine = self._known, self._engine
+        if engine.one_lane:
+            read, first = engine.read, engine.first_lane
+            wanted = [fact for fact in facts if read[fact[0]]]
+            self._texts += [first[fact[0]](number, fact) for number, fact in enumerate(wanted, len(known))]
+            known += wanted
+        else:
+            for fact in facts:
+                for encode in engine.encoders[fact[0]]:
+                    self._texts.append(encode(len(known), fact))
+                    known.append(fact)
         if len(self._seen) > self._limits.facts:
             raise over_limit("facts", self._limits.facts)
-        if number > ID_LIMIT:
+        if len(known) > ID_LIMIT:
             raise over_limit("messages", ID_LIMIT)
 
     def _gates(self, gates: Sequence[int]) -> None:
