@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from reflect_gate import Bundle, ReflectGateError, Source, load_bundle
 from reflect_gate.policy.codec import decode_bundle, encode_bundle, encode_program
+from reflect_gate.policy.describe import describe
 from reflect_gate.policy.model import Head, Join, Program
 
 POLICIES, GROUNDING, ADMISSION, BLAME = "policies.yaml", "rules/grounding.yaml", "rules/admission.yaml", "lexicons/blame.yaml"
@@ -207,7 +208,7 @@ def test_shipped_policies_load(structured: Bundle) -> None:
 
 def test_description_names_origins(write_policies: Write) -> None:
     """`describe` gives plain data with the place of every value."""
-    described = load_bundle("child", policies=write_policies(), as_of=AS_OF).describe()
+    described = describe(load_bundle("child", policies=write_policies(), as_of=AS_OF))
     assert encode_plain(described) == described
     rulesets = described["rulesets"]
     assert isinstance(rulesets, list)

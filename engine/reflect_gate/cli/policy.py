@@ -49,7 +49,9 @@ def show(choice: BundleChoice, origin: bool, format_: str, output: str | None) -
     Rule sets on and off, their versions, every setting, the lexicons, and the digest that decisions carry. JSON always
     holds the origins.
     """
-    described = choice.load().describe()
+    from ..policy.describe import describe
+
+    described = describe(choice.load())
     with open_output(output) as sink:
         if format_ == "json":
             sink.json(canonical_bytes(described) + b"\n")

@@ -9,7 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .bundle import Bundle, Change, Group, Lexicon, RuleSet, Setting, load_bundle
+    from .bundle import Bundle, Change, Group, Lexicon, RuleSet, Setting
+    from .loading import load_bundle
     from .model import Limits, Program
     from .problems import POLICY_CODES
 
@@ -36,7 +37,7 @@ _HOMES: Final = {
     "Program": "model",
     "RuleSet": "bundle",
     "Setting": "bundle",
-    "load_bundle": "bundle",
+    "load_bundle": "loading",
 }
 
 

@@ -5,19 +5,18 @@ Nothing here imports a YAML reader: a warm load must cost milliseconds. What bui
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from types import CodeType
 from typing import Literal, NamedTuple, TypeAlias
 
-from ..config import Limits, choose_policies
+from ..config import Limits
 from ..errors import ReflectGateError, Source, did_you_mean
 from .model import Program
 
-__all__ = ["Bundle", "Change", "Group", "Lexicon", "LoadRequest", "RuleSet", "Setting", "SettingValue", "load_bundle"]
+__all__ = ["Bundle", "Change", "Group", "Lexicon", "LoadRequest", "RuleSet", "Setting", "SettingValue"]
 
 SettingValue: TypeAlias = bool | int | Decimal | str
 
@@ -125,12 +124,6 @@ class Bundle:
             raise ReflectGateError("policy-unknown-setting", f"bundle `{self.name}` has no setting `{key}`{near}")
         return found.value
 
-    def describe(self) -> dict[str, object]:
-        """Return the bundle as plain data with the origin of each value, for `policy show`."""
-        from .describe import describe
-
-        return describe(self)
-
 
 class LoadRequest(NamedTuple):
     """What a bundle is loaded from and with; `name` is empty for the default one."""
@@ -141,46 +134,3 @@ class LoadRequest(NamedTuple):
     enable: tuple[str, ...]
     disable: tuple[str, ...]
     as_of: str
-
-
-def load_bundle(
-    name: str | None = None,
-    *,
-    policies: str | Path | None = None,
-    set_: Sequence[str] = (),
-    enable: Sequence[str] = (),
-    disable: Sequence[str] = (),
-    as_of: str | None = None,
-    cache: bool = True,
-) -> Bundle:
-    """Return the resolved, compiled bundle called `name`, or the default one of the policies file.
-
-    Args:
-        name: a bundle of the policies file.
-        policies: the policies file, or its folder; by default what `config.choose_policies` chooses.
-        set_: texts `ruleset.setting=value`, applied last.
-        enable: rule sets to switch on, `name` or `name@version`.
-        disable: rule sets to switch off.
-        as_of: the date `YYYY-MM-DD` that decides what has expired; today (UTC) by default.
-        cache: use the compiled bundle of an earlier load while nothing that it was built from has changed.
-
-    Raises:
-        ReflectGateError: with every fault of every file; a broken policy gives no bundle.
-    """
-    today = as_of or dt.datetime.now(dt.UTC).date().isoformat()
-    path = choose_policies(policies).path.absolute()
-    request = LoadRequest(name or "", path, tuple(sorted(set_)), tuple(sorted(enable)), tuple(sorted(disable)), today)
-    if cache:
-        from .cache import fetch, keep
-
-        key, found = fetch(request)
-        if found is not None:
-            return found
-        from .build import build_bundle
-
-        bundle, inputs = build_bundle(request)
-        keep(key, bundle, inputs)
-        return bundle
-    from .build import build_bundle
-
-    return build_bundle(request)[0]

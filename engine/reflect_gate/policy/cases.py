@@ -22,9 +22,10 @@ from ..errors import ReflectGateError, Source, did_you_mean
 from ..facts import Domain, Fact, load_vocabulary
 from ..resources import data_path
 from .build import durable_available
-from .bundle import Bundle, load_bundle
+from .bundle import Bundle
 from .case_files import CASES_SUFFIX, CaseDecl, CasesFile, ExpectedFinding, FactDecl, load_cases
 from .lexicon_cases import CaseResult, run_lexicon_cases
+from .loading import load_bundle
 from .problems import Problems
 from .source import ScalarNode
 from .values import Misfit, Value, constant, encode

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ..errors import ReflectGateError, Source, did_you_mean
-from .bundle import Lexicon, load_bundle
+from .bundle import Lexicon
 from .load_lexicon import load_lexicon
+from .loading import load_bundle
 from .parsed import GroupDecl
 from .problems import Problems
 

@@ -1,0 +1,51 @@
+"""The way from a policies file to a bundle: what was compiled before, or everything anew."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..config import choose_policies
+from .bundle import Bundle, LoadRequest
+from .cache import fetch, keep
+
+__all__ = ["load_bundle"]
+
+
+def load_bundle(
+    name: str | None = None,
+    *,
+    policies: str | Path | None = None,
+    set_: Sequence[str] = (),
+    enable: Sequence[str] = (),
+    disable: Sequence[str] = (),
+    as_of: str | None = None,
+    cache: bool = True,
+) -> Bundle:
+    """Return the resolved, compiled bundle called `name`, or the default one of the policies file.
+
+    Args:
+        name: a bundle of the policies file.
+        policies: the policies file, or its folder; by default what `config.choose_policies` chooses.
+        set_: texts `ruleset.setting=value`, applied last.
+        enable: rule sets to switch on, `name` or `name@version`.
+        disable: rule sets to switch off.
+        as_of: the date `YYYY-MM-DD` that decides what has expired; today (UTC) by default.
+        cache: use the compiled bundle of an earlier load while nothing that it was built from has changed.
+
+    Raises:
+        ReflectGateError: with every fault of every file; a broken policy gives no bundle.
+    """
+    today = as_of or dt.datetime.now(dt.UTC).date().isoformat()
+    path = choose_policies(policies).path.absolute()
+    request = LoadRequest(name or "", path, tuple(sorted(set_)), tuple(sorted(enable)), tuple(sorted(disable)), today)
+    key, found = fetch(request) if cache else ("", None)
+    if found is not None:
+        return found
+    from .build import build_bundle
+
+    bundle, inputs = build_bundle(request)
+    if cache:
+        keep(key, bundle, inputs)
+    return bundle
