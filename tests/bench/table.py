@@ -52,18 +52,20 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1e3:.2f} ms" if seconds >= 0.001 else f"{seconds * 1e6:.1f} µs"
 
 
-def _line(entry: Row | Budget) -> _Line:
-    if isinstance(entry, Row):
-        times = (_time(entry.seconds.median), f"{_time(entry.seconds.low)}..{_time(entry.seconds.high)}")
-        return (entry.what, *times, f"{entry.ratio.median:.2f}" if entry.ratio else "", "", "")
-    span = f"{entry.ratio.low:.2f}..{entry.ratio.high:.2f}"
-    sign = "≥" if entry.op == ">=" else "≤"
-    return (entry.what, "", span, f"{entry.ratio.median:.2f}", f"{sign} {entry.bound:g}", "ok" if entry.kept else "MISS")
+def _row(row: Row) -> _Line:
+    span = f"{_time(row.seconds.low)}..{_time(row.seconds.high)}"
+    return (row.what, _time(row.seconds.median), span, f"{row.ratio.median:.2f}" if row.ratio else "", "", "")
+
+
+def _budget(budget: Budget) -> _Line:
+    span = f"{budget.ratio.low:.2f}..{budget.ratio.high:.2f}"
+    bound = f"{'≥' if budget.op == '>=' else '≤'} {budget.bound:g}"
+    return (budget.what, "", span, f"{budget.ratio.median:.2f}", bound, "ok" if budget.kept else "MISS")
 
 
 def as_text(sections: Sequence[Section]) -> str:
     """Return the table for a reader."""
-    blocks = [(section, [_line(entry) for entry in (*section.rows, *section.budgets)]) for section in sections]
+    blocks = [(section, [*map(_row, section.rows), *map(_budget, section.budgets)]) for section in sections]
     lines = [_HEADER, *[line for _, block in blocks for line in block]]
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADER))]
 

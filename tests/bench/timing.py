@@ -1,8 +1,8 @@
 """Timing in alternating rounds: what a noisy machine does to one contender it soon does to the next.
 
-Every round runs each task once, in turn forwards and backwards. Times are compared within a round, so a ratio is the median of the
-rounds' own ratios. What runs in this process is timed by its processor time (of all threads), in which the machine's other work
-does not count; other processes are timed by the wall clock.
+Every round takes one sample of each, in turn forwards and backwards. Times are compared within a round, so a ratio is the median
+of the rounds' own ratios. What runs inside a process is timed by its processor time (of all threads), in which the other work of
+the machine does not count; starting a process is timed by the wall clock.
 """
 
 from __future__ import annotations
@@ -10,17 +10,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-__all__ = ["Spread", "Task", "alternate", "ratio", "spread"]
+__all__ = ["Sampler", "Spread", "alternate", "ratio", "sampler", "spread", "timed"]
 
-
-class Task(NamedTuple):
-    """Something to time: one call of `step` is `units` of work."""
-
-    step: Callable[[], object]
-    units: int = 1
-    clock: Callable[[], float] = time.process_time
+Sampler: TypeAlias = Callable[[], float]
+"""Does some work and returns the seconds that a unit of it took."""
 
 
 class Spread(NamedTuple):
@@ -31,32 +26,41 @@ class Spread(NamedTuple):
     high: float
 
 
-def _repeats(task: Task, seconds: float) -> int:
-    """Return how many calls take about `seconds`, from a second call: the first one warms up."""
-    task.step()
-    start = task.clock()
-    task.step()
-    return max(1, round(seconds / max(task.clock() - start, 1e-9)))
+def sampler(step: Callable[[], object], units: int, seconds: float) -> Sampler:
+    """Return what samples `step`, of which one call is `units` of work, repeated so often as to take about `seconds`."""
+    step()
+    start = time.process_time()
+    step()
+    repeats = max(1, round(seconds / max(time.process_time() - start, 1e-9)))
+
+    def sample() -> float:
+        begun = time.process_time()
+        for _ in range(repeats):
+            step()
+        return (time.process_time() - begun) / (repeats * units)
+
+    return sample
 
 
-def alternate(tasks: Mapping[str, Task], rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Return for each task the seconds that a unit took, a value a round.
+def timed(step: Callable[[], object]) -> Sampler:
+    """Return what samples one call of `step` by the wall clock, after a first call that warms up."""
+    step()
 
-    Args:
-        tasks: what to time, by name.
-        rounds: how many rounds.
-        seconds: about how long each task runs in a round; 0 for one call.
-    """
-    repeats = {name: _repeats(task, seconds) for name, task in tasks.items()}
-    times: dict[str, list[float]] = {name: [] for name in tasks}
+    def sample() -> float:
+        begun = time.perf_counter()
+        step()
+        return time.perf_counter() - begun
+
+    return sample
+
+
+def alternate(samplers: Mapping[str, Sampler], rounds: int) -> dict[str, list[float]]:
+    """Return for each sampler its seconds, a value a round."""
+    times: dict[str, list[float]] = {name: [] for name in samplers}
+    names = list(samplers)
     for number in range(rounds):
-        names = list(tasks) if number % 2 == 0 else list(reversed(tasks))
-        for name in names:
-            step, units, clock = tasks[name]
-            start = clock()
-            for _ in range(repeats[name]):
-                step()
-            times[name].append((clock() - start) / (repeats[name] * units))
+        for name in names if number % 2 == 0 else reversed(names):
+            times[name].append(samplers[name]())
     return times
 
 

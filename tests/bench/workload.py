@@ -26,8 +26,9 @@ _MEASURED: Final = {
     "finding": "verdict reason about",
 }
 _WORDS: Final = (
-    "failed passed cause fix rule local global may must test log user model for against absolute hedge vague blame injection secret "
-    "duplicate contrary refines reject revise defer keep skip hold all c0 c1 c2 c3"
+    "failed passed cause fix rule local global may must test log user model for against "
+    "absolute hedge vague blame injection secret duplicate contrary refines "
+    "reject revise defer keep hold all c0 c1 c2 c3"
 ).split()
 _RULES: Final = """
 sure: claim c(confidence gte 80) -> sure(c.id)
@@ -53,8 +54,8 @@ guess: hedged h() & unsure u(claim eq h.claim) -> guess(h.claim)
 clash: rival r() & sure s(claim eq r.claim) -> clash(r.claim)
 refuted: sweeping s() & opposed o(claim eq s.claim) -> refuted(s.claim)
 verified: claim c(kind eq fix) & tested t(claim eq c.id) & told u(claim eq c.id) -> verified(c.id)
-traced: proof p(origin eq test) & logged l(claim eq p.claim) & claim c(id eq p.claim, kind ne rule) -> traced(c.id)
-stale: near n(relation eq refines) & claim c(id eq n.claim) & proof p(claim eq c.id, weight lte n.similarity) -> stale(c.id)
+traced: logged l() & tested t(claim eq l.claim) & claim c(id eq l.claim, kind ne rule) -> traced(c.id)
+shaky: hedged h() & opposed o(claim eq h.claim) & logged l(claim eq h.claim) -> shaky(h.claim)
 redundant: known k() & claim c(id eq k.claim, kind ne cause) -> redundant(c.id)
 unsafe: injected i() & claim c(id eq i.claim) -> unsafe(c.id)
 leak: leaking l() & claim c(id eq l.claim) -> leak(c.id)
@@ -64,7 +65,7 @@ self-referring: own_word o() & !told(claim eq o.claim) -> self_referring(o.claim
 blocked-unsafe: unsafe u() -> blocked(u.claim)
 blocked-leak: leak l() -> blocked(l.claim)
 bad-overstated: overstated o() -> bad(o.claim)
-bad-unearned: unearned u() & claim c(id eq u.claim) -> bad(c.id)
+bad-unearned: unearned u() -> bad(u.claim)
 open: contested c() & !verified(claim eq c.claim) -> open(c.claim)
 good: earned e() & !contested(claim eq e.claim) & !refuted(claim eq e.claim) -> good(e.claim)
 
@@ -109,9 +110,7 @@ class _Reader:
         for part in filter(None, match["inside"].split(", ")):
             field, op, value = part.split()
             tests.append(Test(fields.index(field), field, _OPERATORS[op], self._value(value, positive), "", source))
-        return Pattern(
-            self.names.index(match["type"]), match["alias"] or "", bool(match["negated"]), tuple(tests), source
-        )
+        return Pattern(self.names.index(match["type"]), match["alias"] or "", bool(match["negated"]), tuple(tests), source)
 
     def _value(self, text: str, positive: Sequence[Pattern]) -> int | Join:
         if text.isdigit():
@@ -165,9 +164,8 @@ def _one(program: Program, rng: Random) -> list[EncodedFact]:
         label = pick("absolute hedge vague blame injection secret", (4, 4, 4, 4, 0.15, 0.15))
         facts.append(fact("mark", next(ids), rng.choice(claims), label, rng.randrange(1, 4)))
     for _ in range(4):
-        facts.append(
-            fact("near", next(ids), rng.choice(claims), pick("duplicate contrary refines refines"), rng.randrange(40, 101))
-        )
+        relation = pick("duplicate contrary refines refines")
+        facts.append(fact("near", next(ids), rng.choice(claims), relation, rng.randrange(40, 101)))
     return facts
 
 

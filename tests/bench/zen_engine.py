@@ -32,7 +32,9 @@ class Zen:
         self._fields = read_fields(program)
         self._read = read_types(program)
         self._findings = [(f"r{rule}_{place}", head) for rule, place, head in finding_heads(program)]
-        self._heads = {f"r{rule.index}_{place}": (rule.index, head) for rule in program.rules for place, head in enumerate(rule.heads)}
+        self._heads = {
+            f"r{rule.index}_{place}": (rule.index, head) for rule in program.rules for place, head in enumerate(rule.heads)
+        }
         self._makers: dict[int, list[str]] = {}
         for key, (_, head) in self._heads.items():
             self._makers.setdefault(head.type, []).append(key)

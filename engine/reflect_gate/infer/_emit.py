@@ -6,12 +6,28 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
-from ..policy.model import EncodedFact, Firing, Head, Join, Program, Rule
+from ..policy.model import EncodedFact, Firing, Head, Join, Pattern, Program, Rule, Test
 
-__all__ = ["Taker", "head_expression", "plain_taker", "run", "takers_of"]
+__all__ = [
+    "Encode",
+    "Taker",
+    "Wanted",
+    "condition_expression",
+    "encoders_of",
+    "head_expression",
+    "plain_taker",
+    "run",
+    "takers_of",
+    "value_expression",
+    "wanted_of",
+]
 
+_OPERATORS = {"eq": "==", "ne": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _Frames = list[dict[str, dict[str, int]]]
 _Sink = Callable[[EncodedFact], None]
+_Lanes = Sequence[Sequence[tuple[int, tuple[int, ...]]]]
+Encode = Callable[[int, EncodedFact], str]
+Wanted = bool | Callable[[EncodedFact], bool]
 Taker = Callable[[list[EncodedFact], _Frames, Callable[[Firing], None], set[EncodedFact], _Sink], None]
 
 
@@ -21,6 +37,19 @@ def head_expression(head: Head, bound: Sequence[str]) -> str:
         f"{bound[value.pattern]}[{value.position + 1}]" if isinstance(value, Join) else f"{value:d}" for value in head.values
     ]
     return "(" + ",".join([f"{head.type:d}", *values]) + ",)"
+
+
+def value_expression(value: int | Join) -> str:
+    """Return a constant, or the field of the fact bound to another pattern, which is called `f<place>`."""
+    return f"f{value.pattern}[{value.position + 1}]" if isinstance(value, Join) else f"{value:d}"
+
+
+def condition_expression(test: Test, fact: str) -> str:
+    """Return a test as an expression on the fact called `fact`."""
+    left = f"{fact}[{test.position + 1}]"
+    if isinstance(test.value, tuple):
+        return f"{left} in {{{','.join(f'{value:d}' for value in sorted(set(test.value)))}}}"
+    return f"{left}{_OPERATORS[test.op]}{value_expression(test.value)}"
 
 
 def run(source: str | CodeType, names: dict[str, Any]) -> dict[str, Any]:
@@ -71,3 +100,34 @@ def takers_of(program: Program, aliases: Sequence[str]) -> list[Taker]:
     lines.append("R=[" + ",".join(f"r{rule.index}" for rule in program.rules) + "]")
     found: list[Taker] = run("\n".join(lines), {})["R"]
     return found
+
+
+def encoders_of(lanes: _Lanes, keys: Sequence[str]) -> list[list[Encode]]:
+    """Return for each fact type what writes a fact for each of its lanes, with the fields that a rule reads there."""
+    texts = [[_encoder(lane, positions, keys) for lane, positions in entries] for entries in lanes]
+    rows = ",".join("[" + ",".join(row) + "]" for row in texts)
+    found: list[list[Encode]] = run(f"R=[{rows}]", {})["R"]
+    return found
+
+
+def _encoder(lane: int, positions: tuple[int, ...], keys: Sequence[str]) -> str:
+    fields = "".join(f',"{keys[position]}":{{f[{position + 1:d}]}}' for position in positions)
+    return f"""lambda n,f:f'{{{{"t{lane:d}":1,"id":{{n}}{fields}}}}}'"""
+
+
+def wanted_of(program: Program) -> list[Wanted]:
+    """Return for each fact type whether a fact of it can pass the constant tests of any pattern, or what tells of one fact.
+
+    A fact that passes none is bound by no rule and hinders none, so it need not be asserted.
+    """
+    patterns = [pattern for rule in program.rules for pattern in (*rule.positive, *rule.negative)]
+    parts = [_tells([pattern for pattern in patterns if pattern.type == kind]) for kind in range(len(program.types))]
+    found: list[Wanted] = run(f"R=[{','.join(parts)}]", {})["R"]
+    return found
+
+
+def _tells(patterns: Sequence[Pattern]) -> str:
+    ways = set()
+    for pattern in patterns:
+        ways.add(" and ".join([condition_expression(test, "f") for test in pattern.tests if not isinstance(test.value, Join)]))
+    return "lambda f:" + " or ".join(sorted(ways)) if ways and "" not in ways else str(bool(ways))

@@ -21,7 +21,8 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from operator import itemgetter
 from types import TracebackType
 from typing import Any, Final, Self
@@ -31,7 +32,7 @@ from orjson import loads
 from ..config import Limits
 from ..errors import ReflectGateError
 from ..policy.model import EncodedFact, Firing, Program
-from ._emit import Taker, plain_taker, takers_of
+from ._emit import Encode, Taker, Wanted, encoders_of, plain_taker, takers_of, wanted_of
 from ._network import ALIASES, END, GATE, ID_LIMIT, KEYS, NUMBER_LIMIT, OPEN, Level, build
 from .protocol import StageOrder, failed, over_limit
 
@@ -45,7 +46,6 @@ _LIVE = 256
 _TUNE_AT = 3
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _LARGE_NEGATIVE = re.compile(r"-\d{16}")
-_Encode = Callable[[int, EncodedFact], str]
 
 
 def durable_missing() -> str:
@@ -69,7 +69,7 @@ def _tune_allocator() -> None:
         mallopt(_MMAP_THRESHOLD, 32 << 20)
 
 
-def _encoder(lane: int, positions: tuple[int, ...]) -> _Encode:
+def _plain_encoder(lane: int, positions: tuple[int, ...]) -> Encode:
     """Return what writes a fact for a lane; only the fields that a rule reads are written."""
     form = f'{{"t{lane}":1,"id":%d' + "".join(f',"{KEYS[position]}":%d' for position in positions) + "}"
     if not positions:
@@ -91,6 +91,12 @@ def _delete(library: Any, handles: list[int]) -> None:
         library.delete_ruleset(handles.pop())
 
 
+def _distinct(firings: list[Firing]) -> list[Firing]:
+    """Return each firing once, sorted; there are seldom two of one."""
+    once = set(firings)
+    return sorted(firings if len(once) == len(firings) else once)
+
+
 class Durable:
     """A program as durable_rules rulesets: one for each session open at a time, kept and used again."""
 
@@ -103,9 +109,8 @@ class Durable:
             raise failed(f"durable_rules cannot be imported: {error}") from error
         self.program = program
         self.network = build(program)
-        self.encoders = [[_encoder(lane, positions) for lane, positions in lanes] for lanes in self.network.lanes]
-        self.read = [bool(lanes) for lanes in self.network.lanes]
-        self.first_lane = [encoders[0] if encoders else _unread for encoders in self.encoders]
+        self.wanted: list[Wanted] = [bool(lanes) for lanes in self.network.lanes]
+        self._encode_by([[_plain_encoder(lane, positions) for lane, positions in lanes] for lanes in self.network.lanes])
         self.one_lane = all(len(lanes) <= 1 for lanes in self.network.lanes)
         self.variants = self._variants([plain_taker(rule, ALIASES) for rule in program.rules])
         self._lock = threading.Lock()
@@ -113,6 +118,10 @@ class Durable:
         self._live = 0
         self._opened = 0
         weakref.finalize(self, _delete, self.library, self._free)
+
+    def _encode_by(self, encoders: list[list[Encode]]) -> None:
+        self.encoders = encoders
+        self.first_lane = [lanes[0] if lanes else _unread for lanes in encoders]
 
     def _variants(self, takers: Sequence[Taker]) -> dict[str, tuple[Taker, str]]:
         rules = self.program.rules
@@ -129,6 +138,8 @@ class Durable:
         """Spend once what a process of one evaluation need not spend, and many evaluations soon have back."""
         _tune_allocator()
         self.variants = self._variants(takers_of(self.program, ALIASES))
+        self.wanted = wanted_of(self.program)
+        self._encode_by(encoders_of(self.network.lanes, KEYS))
 
     def take(self) -> int:
         """Return the handle of a ruleset that no other session uses."""
@@ -202,7 +213,7 @@ class DurableSession:
                 count += 1
                 new.append(fact)
         if new:
-            if max(map(max, new)) >= NUMBER_LIMIT:
+            if max(chain.from_iterable(new)) >= NUMBER_LIMIT:
                 raise failed("a fact holds a number above 2^53")
             self._queue(new)
 
@@ -210,10 +221,10 @@ class DurableSession:
         """Write each fact once for every lane of its type; the usual single lane is the fast way."""
         known, engine = self._known, self._engine
         if engine.one_lane:
-            read, first = engine.read, engine.first_lane
-            wanted = [fact for fact in facts if read[fact[0]]]
-            self._texts += [first[fact[0]](number, fact) for number, fact in enumerate(wanted, len(known))]
-            known += wanted
+            wanted, first = engine.wanted, engine.first_lane
+            kept = [fact for fact in facts if (want := wanted[fact[0]]) is True or (want and want(fact))]
+            self._texts += [first[fact[0]](number, fact) for number, fact in enumerate(kept, len(known))]
+            known += kept
         else:
             for fact in facts:
                 for encode in engine.encoders[fact[0]]:
@@ -309,7 +320,7 @@ class DurableSession:
         self._sound = True
         firings = self._fired.get(stage)
         self._fired[stage] = None
-        return sorted(set(firings)) if firings else []
+        return _distinct(firings) if firings else []
 
     def close(self) -> None:
         """Delete the state and give the ruleset back; a ruleset in which a session failed is deleted with it."""

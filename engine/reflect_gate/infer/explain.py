@@ -173,6 +173,10 @@ class Explainer:
             )
         return shown
 
+    def facts(self) -> list[dict[str, Any]]:
+        """Return every measured fact, in the order in which it was measured."""
+        return [self._decoder.fact(fact) for fact in self._measured]
+
     def nearest(self, rule: int) -> dict[str, Any] | None:
         """Return how near a rule came to firing; see `nearest`."""
         found = nearest_miss(self._program.rules[rule], self._facts)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..policy.model import Join, Pattern, Program, Rule, Stratum, Test
-from ._emit import head_expression
+from ._emit import condition_expression, head_expression, value_expression
 from .protocol import STEPS_PER_FIRING
 
 __all__ = ["FORMAT", "generate"]
@@ -22,24 +22,12 @@ __all__ = ["FORMAT", "generate"]
 FORMAT = 1
 """Version of the generated text; a cached text of another version is not used."""
 
-_OPERATORS = {"eq": "==", "ne": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _SHARED = 3
 """A constant field is indexed when that many patterns of a stage begin with it; below, a scan is faster."""
 
 
 def _facts_name(place: int) -> str:
     return f"f{place}"
-
-
-def _value(value: int | Join) -> str:
-    return f"{_facts_name(value.pattern)}[{value.position + 1}]" if isinstance(value, Join) else f"{value:d}"
-
-
-def _condition(test: Test, fact: str) -> str:
-    left = f"{fact}[{test.position + 1}]"
-    if isinstance(test.value, tuple):
-        return f"{left} in {{{','.join(f'{value:d}' for value in sorted(set(test.value)))}}}"
-    return f"{left}{_OPERATORS[test.op]}{_value(test.value)}"
 
 
 def _equalities(pattern: Pattern) -> dict[int, Test]:
@@ -184,7 +172,7 @@ class _StageWriter:
         fact = _facts_name(place)
         text.add(f"for {fact} in {over}:", 1)
         if rest:
-            text.add("if " + " and ".join(_condition(test, fact) for test in rest) + ":", 1)
+            text.add("if " + " and ".join(condition_expression(test, fact) for test in rest) + ":", 1)
 
     def _absent(self, pattern: Pattern, place: int) -> None:
         """Write the condition that no fact passes the tests; what follows stands inside it."""
@@ -202,7 +190,7 @@ class _StageWriter:
         text.add(f"c{place}={over}")
         text.add(f"w+=len(c{place})")
         text.add(f"for g in c{place}:", 1)
-        text.add("if " + " and ".join(_condition(test, "g") for test in rest) + ":break")
+        text.add("if " + " and ".join(condition_expression(test, "g") for test in rest) + ":break")
         text.depth -= 1
         text.add("else:", 1)
 
@@ -233,7 +221,7 @@ def _lookup(positions: tuple[int, ...]) -> str:
 
 
 def _key(keys: dict[int, Test]) -> str:
-    values = [_value(test.value) for test in keys.values() if not isinstance(test.value, tuple)]
+    values = [value_expression(test.value) for test in keys.values() if not isinstance(test.value, tuple)]
     return values[0] if len(values) == 1 else f"({','.join(values)})"
 
 
@@ -264,7 +252,9 @@ class _TraceWriter(_StageWriter):
             text.add(f"for {fact} in {source}:", 1)
             bound.append(fact + ",")
             for number, test in enumerate(pattern.tests):
-                text.add(f"if not({_condition(test, fact)}):M({_miss(rule, place, number, test, fact, bound)});continue")
+                text.add(
+                    f"if not({condition_expression(test, fact)}):M({_miss(rule, place, number, test, fact, bound)});continue"
+                )
         for place, pattern in enumerate(rule.negative, len(rule.positive)):
             self._refuted(rule, place, pattern, bound)
         self._fire(rule)
@@ -272,7 +262,7 @@ class _TraceWriter(_StageWriter):
 
     def _refuted(self, rule: Rule, place: int, pattern: Pattern, bound: list[str]) -> None:
         text = self._text
-        tests = " and ".join(_condition(test, "g") for test in pattern.tests) or "1"
+        tests = " and ".join(condition_expression(test, "g") for test in pattern.tests) or "1"
         text.add("c=None")
         text.add(f"w+=len(t{pattern.type})")
         text.add(f"for g in t{pattern.type}:", 1)
@@ -285,7 +275,7 @@ def _miss(rule: Rule, place: int, number: int, test: Test, fact: str, bound: lis
     if isinstance(test.value, tuple):
         needed = "(" + "".join(f"{value:d}," for value in test.value) + ")"
     else:
-        needed = _value(test.value)
+        needed = value_expression(test.value)
     return f"{rule.index},{place},{number},{fact}[{test.position + 1}],{needed},({''.join(bound)})"
 
 
