@@ -6,7 +6,6 @@ is a file, the nearest known name where one is misspelt, all errors of a file at
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -84,5 +83,7 @@ def raise_all(errors: Iterable[ReflectGateError]) -> None:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `, did you mean `x`?` for the nearest of `known`, or the empty string when nothing is near."""
+    import difflib
+
     near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
     return f", did you mean `{near[0]}`?" if near else ""

@@ -7,7 +7,7 @@ judged raises `ReflectGateError`; nothing is admitted by an error (DESIGN.md, "a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import documents, schemas
 from ._canonical import digest
@@ -21,7 +21,9 @@ from .runtime import Runtime, runtime
 from .stages import admit, calibrate, evidence, generalize, ground, ledger, lifecycle
 from .stages._case import Case, Finding, Judgement, Stage
 from .stages._prepare import prepare
-from .stages._record import Record
+
+if TYPE_CHECKING:
+    from .types import Record
 
 __all__ = ["STAGES", "evaluate", "judge"]
 

@@ -9,7 +9,8 @@ import pytest
 from reflect_gate import Bundle
 from reflect_gate.config import Limits
 from reflect_gate.errors import ReflectGateError
-from reflect_gate.infer.compiled import MISSES, Compiled, Miss, generate, load
+from reflect_gate.infer.compiled import MISSES, Compiled, Miss, load
+from reflect_gate.infer.generate import generate
 
 from .infer_programs import Rules, When, firings, program
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..policy.model import EncodedFact, Firing, Head, Join, Pattern, Program, Rule, Test
 
 __all__ = [
+    "FORMAT",
     "Encode",
     "Taker",
     "Wanted",
@@ -21,6 +22,9 @@ __all__ = [
     "value_expression",
     "wanted_of",
 ]
+
+FORMAT = 1
+"""The form of the generated engine; `compiled.load` takes no other."""
 
 _OPERATORS = {"eq": "==", "ne": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _Frames = list[dict[str, dict[str, int]]]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..policy.model import EncodedFact, Join, Pattern, Rule, Test
 
@@ -26,8 +25,7 @@ _COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NearMiss:
+class NearMiss(NamedTuple):
     """How far a rule came.
 
     Attributes:

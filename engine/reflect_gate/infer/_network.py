@@ -8,9 +8,8 @@ patterns is asserted once per lane, each lane serving at most `LANE` patterns, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import ReflectGateError
 from ..policy.model import Join, Pattern, Program, Rule, Test
@@ -59,8 +58,7 @@ _Condition = tuple[str, int, int | Join]
 """`(operator, position, value)` as the engine is told it; `in` no longer occurs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(NamedTuple):
     """The gates of the negated rules of a stage that may run at the same time.
 
     They open when no fact of a type in `loud` waits to be asserted: it could still lead to a fact that these rules negate.
@@ -70,8 +68,7 @@ class Level:
     loud: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(NamedTuple):
     """What `durable.Durable` needs to run a program.
 
     Attributes:

@@ -14,11 +14,10 @@ from typing import Any, Final, NamedTuple, Self
 
 from ..config import Limits
 from ..policy.model import EncodedFact, Firing, Program
-from ._emit import run
-from .generate import FORMAT, generate
+from ._emit import FORMAT, run
 from .protocol import StageOrder, failed, over_limit
 
-__all__ = ["Compiled", "CompiledSession", "Miss", "generate", "load"]
+__all__ = ["Compiled", "CompiledSession", "Miss", "load"]
 
 MISSES: Final = 10_000
 _StageFunction = Callable[..., int]
@@ -51,13 +50,19 @@ def load(source: str | CodeType) -> dict[int, _StageFunction]:
     return functions
 
 
+def _generated(program: Program, tracing: bool) -> str:
+    from .generate import generate
+
+    return generate(program, tracing=tracing)
+
+
 class Compiled:
     """A program as generated Python. `source` may be a text that `generate` made earlier of the same program."""
 
     name: Final = "compiled"
 
     def __init__(self, program: Program, source: str | CodeType | None = None, *, tracing: bool = False) -> None:
-        functions = load(source or generate(program, tracing=tracing))
+        functions = load(source or _generated(program, tracing))
         self.program = program
         self.stages = {program.stages[place]: function for place, function in functions.items()}
         self.base: list[list[EncodedFact]] = [[] for _ in program.types]

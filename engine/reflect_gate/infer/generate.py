@@ -14,12 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..policy.model import Join, Pattern, Program, Rule, Stratum, Test
-from ._emit import condition_expression, head_expression, value_expression
+from ._emit import FORMAT, condition_expression, head_expression, value_expression
 from .protocol import STEPS_PER_FIRING
 
-__all__ = ["FORMAT", "generate"]
+__all__ = ["generate"]
 
-FORMAT = 1
 """Version of the generated text; a cached text of another version is not used."""
 
 _SHARED = 3

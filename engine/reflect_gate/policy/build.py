@@ -193,7 +193,7 @@ def _check(parts: _Parts, resolved: _Resolved, vocabulary: Vocabulary, problems:
 
 
 def _bundle(request: LoadRequest, parts: _Parts, resolved: _Resolved, checked: Sequence[CheckedSet], program: Program) -> Bundle:
-    from ..infer.compiled import generate
+    from ..infer.generate import generate
     from ..measure import MEASURES
 
     leaf = parts.chain[-1]

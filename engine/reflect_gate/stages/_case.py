@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..facts import Fact
 from ..measure.index import RecordIndex
 from ..measure.lexicon import LexiconHit, LexiconSet
-from ._record import Record, record_signature
+from ._record import record_signature
 
 if TYPE_CHECKING:
     from ..policy import Bundle
+    from ..types import Record
 
 __all__ = ["CAUSAL_FIELDS", "TEXT_FIELDS", "Case", "Finding", "Judgement", "Stage"]
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..config import Limits
 from ..errors import ReflectGateError, Source, did_you_mean, raise_all
-from ._record import Record, diagnose, items
+from ._record import diagnose, items
+
+if TYPE_CHECKING:
+    from ..types import Record
 
 __all__ = ["prepare"]
 

@@ -15,18 +15,19 @@ no cause: its root cause is `unknown`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ..errors import ReflectGateError, Source, did_you_mean, raise_all
-from ..types import Component, Diagnosis, FailureError, Item, Outcome, Record, SignatureContext
 from ._errortext import exception_class, read_error
 from ._signature import signature, site
+
+if TYPE_CHECKING:
+    from ..types import Component, Diagnosis, FailureError, Item, Outcome, Record, SignatureContext
 
 __all__ = [
     "CONTEXT_KEYS",
     "KIND_COMPONENT",
     "RECORD_KEYS",
-    "Record",
     "assemble",
     "complete",
     "diagnose",

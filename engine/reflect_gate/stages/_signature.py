@@ -21,14 +21,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._canonical import digest
-from ..types import SignatureContext
 from ._errortext import read_error
 from ._pattern import Pattern
 
-__all__ = ["SignatureContext", "signature", "site", "template"]
+if TYPE_CHECKING:
+    from ..types import SignatureContext
+
+__all__ = ["signature", "site", "template"]
 
 MESSAGE_LIMIT = 8_192
 TEMPLATE_LIMIT = 512
