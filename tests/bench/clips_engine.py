@@ -32,7 +32,7 @@ class Clips:
         self._fields = read_fields(program)
         self._tables = [(fact[0], self._slots(fact)) for fact in program.tables]
         findings = {(index, place) for index, place, _ in finding_heads(program)}
-        heads = [(rule.index, place) for rule in program.rules for place in range(len(rule.heads))]
+        heads = [(rule.number, place) for rule in program.rules for place in range(len(rule.heads))]
         self._told = heads if trace else sorted(findings)
         self._findings = [key in findings for key in self._told]
         self._constructs = self._write()
@@ -51,7 +51,7 @@ class Clips:
             constructs.append(f"(deffacts tables {' '.join(facts)})")
         levels = negation_levels(self._program)
         told = {key: place for place, key in enumerate(self._told)}
-        constructs += [_rule(rule, levels[rule.index], told) for rule in self._program.rules]
+        constructs += [_rule(rule, levels[rule.number], told) for rule in self._program.rules]
         return constructs
 
     def _build(self) -> None:
@@ -142,6 +142,6 @@ def _rule(rule: Rule, level: int, told: dict[tuple[int, int], int]) -> str:
         values = _values(head)
         slots = " ".join(f"(f{position} {value})" for position, value in enumerate(values))
         right.append(f"(assert (t{head.type} {slots}))")
-        if (rule.index, place) in told:
-            right.append(f"(bind ?*fired* ?*fired* {told[rule.index, place]} {len(values)} {' '.join(values)})")
-    return f"(defrule r{rule.index} (declare (salience {-level})) {' '.join(left)} => {' '.join(right)})"
+        if (rule.number, place) in told:
+            right.append(f"(bind ?*fired* ?*fired* {told[rule.number, place]} {len(values)} {' '.join(values)})")
+    return f"(defrule r{rule.number} (declare (salience {-level})) {' '.join(left)} => {' '.join(right)})"

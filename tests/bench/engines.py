@@ -84,7 +84,7 @@ def _derive(head: Head, bound: Sequence[EncodedFact]) -> EncodedFact:
 def finding_heads(program: Program) -> list[tuple[int, int, Head]]:
     """Return `(rule, place of the head, head)` of every head that derives a finding."""
     finding = program.type_index("finding")
-    return [(rule.index, place, head) for rule in program.rules for place, head in enumerate(rule.heads) if head.type == finding]
+    return [(rule.number, place, head) for rule in program.rules for place, head in enumerate(rule.heads) if head.type == finding]
 
 
 def read_types(program: Program) -> set[int]:

@@ -32,7 +32,7 @@ class Regorus:
         self._read = read_types(program)
         self._findings = [(f"{rule}_{place}", head) for rule, place, head in finding_heads(program)]
         self._heads = {
-            f"{rule.index}_{place}": (rule.index, head) for rule in program.rules for place, head in enumerate(rule.heads)
+            f"{rule.number}_{place}": (rule.number, head) for rule in program.rules for place, head in enumerate(rule.heads)
         }
         self._shown = list(self._heads) if trace else [key for key, _ in self._findings]
         self._makers: dict[int, list[str]] = {}
@@ -67,7 +67,7 @@ class Regorus:
         for place, pattern in enumerate(rule.negative):
             body.append(self._absent(rule, place, pattern, extra))
         return [
-            f"r{rule.index}_{place} contains {self._element(rule, head)} if {{{'; '.join(body)}}}"
+            f"r{rule.number}_{place} contains {self._element(rule, head)} if {{{'; '.join(body)}}}"
             for place, head in enumerate(rule.heads)
         ] + extra
 
@@ -107,7 +107,7 @@ class Regorus:
             return f"not {known}"
         if not pattern.tests:
             return f"count({self._source(pattern.type)}) == 0"
-        name = f"n{rule.index}_{place}"
+        name = f"n{rule.number}_{place}"
         names = ",".join(f"x{number}" for number in range(len(rule.positive)))
         tests = "; ".join(self._test(rule, pattern.type, "y", test) for test in pattern.tests)
         extra.append(f"{name}({names}) if {{some y in {self._source(pattern.type)}; {tests}}}")

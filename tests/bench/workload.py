@@ -138,7 +138,7 @@ def forty_rules() -> Program:
         TypeDecl(name, tuple(fields), ("count",) * len(fields), "" if name in _MEASURED else "forty")
         for name, fields in read.fields.items()
     )
-    strata = tuple(Stratum(STAGE, (rule.index,), recursive=False) for rule in read.rules)
+    strata = tuple(Stratum(STAGE, (rule.number,), recursive=False) for rule in read.rules)
     return Program(types, tuple(_WORDS), tuple(read.rules), strata, (), (STAGE,))
 
 

@@ -33,7 +33,7 @@ class Zen:
         self._read = read_types(program)
         self._findings = [(f"r{rule}_{place}", head) for rule, place, head in finding_heads(program)]
         self._heads = {
-            f"r{rule.index}_{place}": (rule.index, head) for rule in program.rules for place, head in enumerate(rule.heads)
+            f"r{rule.number}_{place}": (rule.number, head) for rule in program.rules for place, head in enumerate(rule.heads)
         }
         self._makers: dict[int, list[str]] = {}
         for key, (_, head) in self._heads.items():
@@ -48,7 +48,7 @@ class Zen:
         waiting = {kind: set(makers) for kind, makers in self._makers.items()}
         for rule in [self._program.rules[index] for stratum in self._program.strata for index in stratum.rules]:
             for place, head in enumerate(rule.heads):
-                key = f"r{rule.index}_{place}"
+                key = f"r{rule.number}_{place}"
                 expressions.append((key, self._rule(rule, head)))
                 waiting[head.type].discard(key)
                 if not waiting[head.type] and head.type in self._read:

@@ -83,7 +83,7 @@ class Evaluation(NamedTuple):
 
     def rule(self, name: str) -> int:
         """The place of a rule."""
-        return next(rule.index for rule in self.bundle.program.rules if rule.id == name)
+        return next(rule.number for rule in self.bundle.program.rules if rule.id == name)
 
 
 def _claim(anchors: int = 2) -> Fact:

@@ -106,10 +106,10 @@ def near_misses(request: Mapping[str, Any], bundle: Bundle) -> list[dict[str, An
     explainer, rules = gate.explainer(run.facts, run.firings, run.interner), bundle.program.rules
     blocking = {stage for stage, judged in run.case.judgements.items() if stage in _GATES and judged.verdict not in GOOD_VERDICTS}
     told = blocking - {"admit"} or blocking
-    misses = [miss for rule in rules if rule.stage in told and _passes(rule, bundle) and (miss := explainer.nearest(rule.index))]
+    misses = [miss for rule in rules if rule.stage in told and _passes(rule, bundle) and (miss := explainer.nearest(rule.number))]
     lacking = [bundle.program.type_index(miss["missing"]) for miss in misses if "missing" in miss]
     deriving = [rule for rule in rules if any(head.type in lacking for head in rule.heads)]
-    return [*misses, *(miss for rule in deriving if (miss := explainer.nearest(rule.index)))]
+    return [*misses, *(miss for rule in deriving if (miss := explainer.nearest(rule.number)))]
 
 
 def _passes(rule: Rule, bundle: Bundle) -> bool:

@@ -67,7 +67,7 @@ def plain_taker(rule: Rule, aliases: Sequence[str]) -> Taker:
     """Return what `takers_of` generates for `rule`, but without compiling text: cheaper where a process evaluates once."""
     own = aliases[: len(rule.positive)]
     heads = [(head.type, head.values) for head in rule.heads]
-    index = rule.index
+    index = rule.number
 
     def take(
         known: list[EncodedFact], frames: _Frames, fired: Callable[[Firing], None], seen: set[EncodedFact], derived: _Sink
@@ -94,14 +94,14 @@ def takers_of(program: Program, aliases: Sequence[str]) -> list[Taker]:
     for rule in program.rules:
         places = range(len(rule.positive))
         bound = [f"f{place}" for place in places]
-        lines.append(f"def r{rule.index}(k,z,o,s,d):")
+        lines.append(f"def r{rule.number}(k,z,o,s,d):")
         lines.append(" for f in z:")
         lines += [f'  f{place}=k[f["{aliases[place]}"]["id"]]' for place in places]
-        lines.append(f"  o(({rule.index},({''.join(name + ',' for name in bound)})))")
+        lines.append(f"  o(({rule.number},({''.join(name + ',' for name in bound)})))")
         for head in rule.heads:
             lines.append(f"  h={head_expression(head, bound)}")
             lines.append("  if h not in s:s.add(h);d(h)")
-    lines.append("R=[" + ",".join(f"r{rule.index}" for rule in program.rules) + "]")
+    lines.append("R=[" + ",".join(f"r{rule.number}" for rule in program.rules) + "]")
     found: list[Taker] = run("\n".join(lines), {})["R"]
     return found
 

@@ -194,8 +194,8 @@ def _gated(rule: Rule) -> bool:
 def _loud(program: Program, waits: Sequence[int], stage: str, level: int) -> frozenset[int]:
     """Return the types that rules below `level` can turn, over any number of steps, into what a rule of `level` negates."""
     own = [rule for rule in program.rules if rule.stage == stage]
-    aims = {p.type for rule in own if _gated(rule) and waits[rule.index] == level for p in rule.negative}
-    below = [rule for rule in own if not _gated(rule) or waits[rule.index] < level]
+    aims = {p.type for rule in own if _gated(rule) and waits[rule.number] == level for p in rule.negative}
+    below = [rule for rule in own if not _gated(rule) or waits[rule.number] < level]
     loud: set[int] = set()
     while True:
         more = {p.type for r in below for p in r.positive if any(head.type in aims or head.type in loud for head in r.heads)}
@@ -216,9 +216,9 @@ def _levels(program: Program) -> list[int]:
         rules = [program.rules[index] for index in stratum.rules]
         for rule in rules:
             needs = [derived[rule.stage, p.type] for p in rule.negative if (rule.stage, p.type) in derived]
-            waits[rule.index] = max(needs) + 1 if needs else 0
+            waits[rule.number] = max(needs) + 1 if needs else 0
             reads = [derived.get((rule.stage, pattern.type), 0) for pattern in rule.positive]
-            reached = max(reached, waits[rule.index], *reads, 0)
+            reached = max(reached, waits[rule.number], *reads, 0)
         for rule in rules:
             for head in rule.heads:
                 key = (rule.stage, head.type)
@@ -278,7 +278,7 @@ class _Writer:
             for place, (type_index, conditions) in enumerate(negative)
         ]
         self.rules.append(f'"{len(self.owners)}":{{"cap":64,"dist":0,"all":[{",".join(parts)}]}}')
-        self.owners.append(rule.index)
+        self.owners.append(rule.number)
         if len(self.owners) > _ALL_VARIANTS or self._patterns > _ALL_PATTERNS:
             raise _too_large(
                 rule, f"brings the bundle above {_ALL_VARIANTS} rules or {_ALL_PATTERNS} patterns with its `in` tests"
@@ -325,7 +325,7 @@ def build(program: Program) -> Network:
     levels = _levels(program)
     writer = _Writer(program)
     for rule in program.rules:
-        writer.rule(rule, levels[rule.index])
+        writer.rule(rule, levels[rule.number])
     sentinels = [f'"O":{{"cap":1,"all":[{{"A":{{"{OPEN}":1}}}}]}}', f'"E":{{"cap":1,"all":[{{"A":{{"{END}":1}}}}]}}']
     return Network(
         "{" + ",".join([*sentinels, *writer.rules]) + "}",

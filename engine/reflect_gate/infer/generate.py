@@ -196,7 +196,7 @@ class _StageWriter:
     def _fire(self, rule: Rule) -> None:
         text = self._text
         bound = [_facts_name(place) for place in range(len(rule.positive))]
-        text.add(f"O.append(({rule.index},({''.join(name + ',' for name in bound)})))")
+        text.add(f"O.append(({rule.number},({''.join(name + ',' for name in bound)})))")
         for head in rule.heads:
             if head.type not in self._read:
                 text.add(f"S.add({head_expression(head, bound)})")
@@ -245,7 +245,7 @@ class _TraceWriter(_StageWriter):
         bound: list[str] = []
         for place, (pattern, source) in enumerate(zip(rule.positive, sources, strict=True)):
             fact = _facts_name(place)
-            text.add(f"if not {source}:M({rule.index},{place},-1,0,0,({''.join(bound)}))")
+            text.add(f"if not {source}:M({rule.number},{place},-1,0,0,({''.join(bound)}))")
             text.add(f"w+=len({source})")
             text.add(f"if w>{STEPS_PER_FIRING}*L or len(O)>L:V()")
             text.add(f"for {fact} in {source}:", 1)
@@ -267,7 +267,7 @@ class _TraceWriter(_StageWriter):
         text.add(f"for g in t{pattern.type}:", 1)
         text.add(f"if {tests}:c=g;break")
         text.depth -= 1
-        text.add(f"if c is not None:M({rule.index},{place},-1,0,0,({''.join(bound)}c,));continue")
+        text.add(f"if c is not None:M({rule.number},{place},-1,0,0,({''.join(bound)}c,));continue")
 
 
 def _miss(rule: Rule, place: int, number: int, test: Test, fact: str, bound: list[str]) -> str:
@@ -275,7 +275,7 @@ def _miss(rule: Rule, place: int, number: int, test: Test, fact: str, bound: lis
         needed = "(" + "".join(f"{value:d}," for value in test.value) + ")"
     else:
         needed = value_expression(test.value)
-    return f"{rule.index},{place},{number},{fact}[{test.position + 1}],{needed},({''.join(bound)})"
+    return f"{rule.number},{place},{number},{fact}[{test.position + 1}],{needed},({''.join(bound)})"
 
 
 def generate(program: Program, *, tracing: bool = False) -> str:

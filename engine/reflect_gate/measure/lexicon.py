@@ -38,7 +38,7 @@ class _Group(Protocol):
     @property
     def patterns(self) -> Sequence[str]: ...
     @property
-    def atoms(self) -> Sequence[Sequence[str]]: ...
+    def atoms(self) -> Sequence[Sequence[Sequence[str]]]: ...
 
 
 class _Lexicon(Protocol):
@@ -73,9 +73,9 @@ class LexiconHit:
 
 
 class _Pattern:
-    """One pattern of a group; compiled on its own when it first occurs. No text without one of its `atoms` holds it."""
+    """One pattern of a group; compiled on its own when it may occur. Every text that holds it holds one of each of its `atoms`."""
 
-    def __init__(self, lexicon: str, group: str, source: str, atoms: Sequence[str]) -> None:
+    def __init__(self, lexicon: str, group: str, source: str, atoms: Sequence[Sequence[str]]) -> None:
         self.lexicon = lexicon
         self.group = group
         self.source = source
@@ -83,7 +83,13 @@ class _Pattern:
 
     def possible(self, text: str) -> bool:
         """Return whether a lowered text may hold a match."""
-        return not self._atoms or any(atom in text for atom in self._atoms)
+        for need in self._atoms:
+            for atom in need:
+                if atom in text:
+                    break
+            else:
+                return False
+        return True
 
     @cached_property
     def _compiled(self) -> Any:

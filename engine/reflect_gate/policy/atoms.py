@@ -9,45 +9,42 @@ The text is the lowered normal form that `measure.lexicon` matches on: its ASCII
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 __all__ = ["ATOM_LIMIT", "atoms"]
 
-ATOM_LIMIT = 48
+ATOM_LIMIT = 160
 """Alternatives beyond which a set of literals tells too little to be worth asking for."""
+
+SETS = 4
+"""How many sets are kept of one pattern, the most telling first."""
 
 _Need = frozenset[str]
 _SPECIAL = frozenset("\\.[]()|?*+{}^$")
-_NOTHING: _Need = frozenset()
 
 
 class _UnreadableError(Exception):
     """The pattern uses something that this reader does not know."""
 
 
-def atoms(pattern: str) -> tuple[str, ...]:
-    """Return literals of which every text that `pattern` matches holds at least one, sorted; none where nothing is certain."""
+def atoms(pattern: str) -> tuple[tuple[str, ...], ...]:
+    """Return sets of literals, sorted: every text that `pattern` matches holds one of each; no sets where nothing is certain."""
     reader = _Reader(pattern)
     try:
-        need = reader.alternatives()
+        needs = reader.alternatives()
         if reader.place != len(pattern):
             return ()
     except (_UnreadableError, IndexError, RecursionError):
         return ()
-    return tuple(sorted(need))
+    telling = sorted(set(needs), key=_weight, reverse=True)[:SETS]
+    return tuple(tuple(sorted(need)) for need in telling)
 
 
-def _weight(need: _Need) -> tuple[int, int]:
+def _weight(need: _Need) -> tuple[int, int, list[str]]:
     """How much a set tells: its shortest literal first, then how few there are."""
-    return min(map(len, need)), -len(need)
-
-
-def _best(needs: Iterable[_Need]) -> _Need:
-    return max((need for need in needs if need), key=_weight, default=_NOTHING)
+    return min(map(len, need)), -len(need), sorted(need)
 
 
 class _Reader:
-    """Reads RE2 syntax left to right; each method returns what its part needs, the empty set where it needs nothing."""
+    """Reads RE2 syntax left to right; each method returns the sets of literals that its part needs."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -56,35 +53,38 @@ class _Reader:
     def _next(self) -> str:
         return self.pattern[self.place : self.place + 1]
 
-    def alternatives(self) -> _Need:
+    def alternatives(self) -> list[_Need]:
         """Read `a|b|c`; a text needs what one of them needs."""
-        needs = [self._sequence()]
+        ways = [self._sequence()]
         while self._next() == "|":
             self.place += 1
-            needs.append(self._sequence())
-        joined = frozenset().union(*needs)
-        return joined if all(needs) and len(joined) <= ATOM_LIMIT else _NOTHING
+            ways.append(self._sequence())
+        if len(ways) == 1:
+            return ways[0]
+        if not all(ways):
+            return []
+        joined = frozenset().union(*[max(needs, key=_weight) for needs in ways])
+        return [joined] if len(joined) <= ATOM_LIMIT else []
 
-    def _sequence(self) -> _Need:
-        """Read parts up to `|` or `)`; a text needs what every part needs, so the most telling is kept."""
+    def _sequence(self) -> list[_Need]:
+        """Read parts up to `|` or `)`; a text needs what every part needs."""
         needs: list[_Need] = []
         run = ""
         while self._next() not in ("", "|", ")"):
-            literal, need = self._part()
+            literal, inner = self._part()
             least = self._repeats()
             if literal and least == (1, 1):
                 run += literal
                 continue
             if literal and least[0]:
                 run += literal
-            needs.append(frozenset({run}) if run else _NOTHING)
+            needs += [frozenset({run})] if run else []
             run = ""
-            if need and least[0]:
-                needs.append(need)
-        needs.append(frozenset({run}) if run else _NOTHING)
-        return _best(needs)
+            if least[0]:
+                needs += inner
+        return needs + ([frozenset({run})] if run else [])
 
-    def _part(self) -> tuple[str, _Need]:
+    def _part(self) -> tuple[str, list[_Need]]:
         """Read one part: a literal character, or what a group needs."""
         found = self._next()
         self.place += 1
@@ -92,26 +92,28 @@ class _Reader:
             return "", self._group()
         if found == "[":
             self._skip_class()
-            return "", _NOTHING
+            return "", []
         if found == "\\":
-            return self._escape(), _NOTHING
+            return self._escape(), []
         if found in ".^$":
-            return "", _NOTHING
+            return "", []
         if found in _SPECIAL:
             raise _UnreadableError
-        lowered = found.lower() if found.isascii() else ""
-        return lowered, _NOTHING
+        # Beyond ASCII the text keeps its case and the pattern disregards it, so only what has no case is certain.
+        certain = found.isascii() or found.lower() == found.upper()
+        return (found.lower() if certain else ""), []
 
-    def _group(self) -> _Need:
+    def _group(self) -> list[_Need]:
         if self._next() == "?":
-            if not self.pattern.startswith("?:", self.place):
+            colon = self.pattern.find(":", self.place)
+            if not set(self.pattern[self.place + 1 : colon]) <= set("ims"):
                 raise _UnreadableError
-            self.place += 2
-        need = self.alternatives()
+            self.place = colon + 1
+        needs = self.alternatives()
         if self._next() != ")":
             raise _UnreadableError
         self.place += 1
-        return need
+        return needs
 
     def _skip_class(self) -> None:
         if self._next() == "^":
@@ -128,7 +130,7 @@ class _Reader:
         """Read what follows a backslash: a class or boundary tells nothing, an escaped mark is itself."""
         found = self.pattern[self.place]
         self.place += 1
-        if found in "bBdDsSwWAz":
+        if found in "bBdDsSwWAznrt":
             return ""
         if found.isalnum() or not found.isascii():
             raise _UnreadableError

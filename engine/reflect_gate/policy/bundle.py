@@ -45,7 +45,7 @@ class Group(NamedTuple):
     id: str
     doc: str
     patterns: tuple[str, ...]
-    atoms: tuple[tuple[str, ...], ...] = ()
+    atoms: tuple[tuple[tuple[str, ...], ...], ...] = ()
 
 
 class Lexicon(NamedTuple):

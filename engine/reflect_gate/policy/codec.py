@@ -171,8 +171,8 @@ def decode_bundle(data: Mapping[str, Any]) -> Bundle:
     )
 
 
-def _group(id_: str, doc: str, patterns: list[str], atoms: list[list[str]]) -> Group:
-    return Group(id_, doc, tuple(patterns), tuple(map(tuple, atoms)))
+def _group(id_: str, doc: str, patterns: list[str], atoms: list[list[list[str]]]) -> Group:
+    return Group(id_, doc, tuple(patterns), tuple([tuple(map(tuple, needs)) for needs in atoms]))
 
 
 def _program(data: Mapping[str, Any]) -> Program:

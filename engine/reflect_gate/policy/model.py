@@ -72,11 +72,10 @@ class Head(NamedTuple):
     values: tuple[int | Join, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A compiled rule. `index` is its place in `Program.rules`; `stratum` its place in `Program.strata`."""
+class Rule(NamedTuple):
+    """A compiled rule. `number` is its place in `Program.rules`; `stratum` its place in `Program.strata`."""
 
-    index: int
+    number: int
     id: str
     ruleset: str
     stage: str
