@@ -73,7 +73,7 @@ class LexiconHit:
 
 
 class _Pattern:
-    """One pattern of a group; compiled on its own when it may occur. Every text that holds it holds one of each of its `atoms`."""
+    """One pattern of a group; compiled on its own when it may occur. A text that holds it holds one of each of its `atoms`."""
 
     def __init__(self, lexicon: str, group: str, source: str, atoms: Sequence[Sequence[str]]) -> None:
         self.lexicon = lexicon

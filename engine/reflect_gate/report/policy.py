@@ -1,4 +1,4 @@
-"""A loaded bundle as text: rule sets, settings with the place of each value, lexicons, digest. Input is what `policy.describe` says of it."""
+"""A loaded bundle as text: rule sets, settings with their places, lexicons, digest; from what `policy.describe` says of it."""
 
 from __future__ import annotations
 
