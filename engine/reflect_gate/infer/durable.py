@@ -205,14 +205,9 @@ class DurableSession:
     def _add(self, facts: Sequence[EncodedFact]) -> None:
         """Queue the measured facts that are new."""
         seen = self._seen
-        count = len(seen)
-        new = []
-        for fact in facts:
-            seen.add(fact)
-            if len(seen) != count:
-                count += 1
-                new.append(fact)
+        new = [fact for fact in dict.fromkeys(facts) if fact not in seen]
         if new:
+            seen.update(new)
             if max(chain.from_iterable(new)) >= NUMBER_LIMIT:
                 raise failed("a fact holds a number above 2^53")
             self._queue(new)
@@ -273,6 +268,7 @@ class DurableSession:
         """Take every pending dispatch, queue what it derives; return whether the sentinel numbered `end` was among them."""
         engine, handle, state, known, seen = self._engine, self._handle, self._state, self._known, self._seen
         proceed, variants, fired = engine.library.complete_and_start_action, engine.variants, self._fired
+        room = self._limits.firings - self._count
         started = engine.library.start_action_for_state(handle, state)
         text = started[1] if started else None
         ended = False
@@ -286,10 +282,11 @@ class DurableSession:
                 firings = fired[stage]
                 if firings is not None:
                     take(known, frames, firings.append, seen, derived.append)
-                    self._count += len(frames)
-                    if self._count > self._limits.firings:
+                    room -= len(frames)
+                    if room < 0:
                         raise over_limit("firings", self._limits.firings)
             text = proceed(handle, state)
+        self._count = self._limits.firings - room
         if derived:
             self._types.update([fact[0] for fact in derived])
             self._queue(derived)
