@@ -19,17 +19,21 @@ __all__ = [
     "CACHE_VARIABLE",
     "HOME_VARIABLE",
     "POLICIES_VARIABLE",
+    "STORE_VARIABLE",
     "Limits",
     "PolicyChoice",
     "cache_dir",
     "choose_policies",
     "home_dir",
+    "store_path",
 ]
 
 HOME_VARIABLE = "REFLECT_GATE_HOME"
 CACHE_VARIABLE = "REFLECT_GATE_CACHE"
 POLICIES_VARIABLE = "REFLECT_GATE_POLICIES"
+STORE_VARIABLE = "REFLECT_GATE_STORE"
 _FILE = "policies.yaml"
+_STORE_FILE = "store.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,13 @@ def choose_policies(explicit: str | Path | None = None) -> PolicyChoice:
     if os.path.lexists(own):
         return PolicyChoice(own, "home folder")
     return PolicyChoice(data_path(_FILE), "shipped")
+
+
+def store_path(explicit: str | Path | None = None) -> Path:
+    """Return the file of the lesson store, which need not exist: `--store`, else `REFLECT_GATE_STORE`, else the home folder's."""
+    if explicit is not None:
+        return Path(explicit)
+    return _absolute(STORE_VARIABLE) or home_dir() / _STORE_FILE
 
 
 def _file(path: Path) -> Path:

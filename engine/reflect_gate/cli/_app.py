@@ -31,6 +31,7 @@ VERBS: Mapping[str, Verb] = {
     "evaluate": Verb("evaluate", "evaluate", "Judge whether a reflection may become a lesson."),
     "explain": Verb("explain", "explain", "Say why a decision came out as it did."),
     "policy": Verb("policy", "policy", "Show, check and test the policies."),
+    "store": Verb("store", "store", "Keep, check, copy, merge and redact what the gate remembers."),
     "demo": Verb("demo", "demo", "Judge five shipped reflections on one real-looking failure."),
     "corpus": Verb("corpus", "corpus", "Work with corpora of logged reflections."),
     "doctor": Verb("doctor", "doctor", "Check this installation."),

@@ -45,7 +45,9 @@ ERROR_FORMATS = ("text", "json")
 ERROR_FORMAT_VARIABLE = "REFLECT_GATE_ERROR_FORMAT"
 
 _QUOTED = re.compile(r"'([^'`]*)'")
-_COULD_NOT_RUN = frozenset({"cannot-read", "cannot-write", "data-missing", "internal", "io"})
+_COULD_NOT_RUN = frozenset({"cannot-read", "cannot-write", "data-missing", "internal", "io"}) | {
+    f"store-{what}" for what in ("busy", "exists", "full", "io", "missing", "moved", "read-only")
+}
 
 
 def exit_code_of(error: ReflectGateError) -> int:

@@ -1,0 +1,286 @@
+"""What a store can do (`Store`), and what a back end must bring for it (`Backend`, `Transaction`, `Rows`).
+
+Everything that is folded, chained or compared is written once, over these protocols; a back end only keeps. A back end that
+passes `tests/store` is a back end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
+
+from .events import Draft, Event, Head
+from .tables import TableName
+
+if TYPE_CHECKING:
+    from .checking import Report
+    from .exchange import Check, Imported
+    from .records import StoreView
+
+__all__ = ["Backend", "Get", "Page", "Progress", "Row", "Rows", "Status", "Store", "Transaction", "Writer", "silent"]
+
+Row: TypeAlias = Mapping[str, Any]
+Get: TypeAlias = Callable[[TableName, str], Row | None]
+Progress: TypeAlias = Callable[[int, int], None]
+"""Hears how much of how much is done; the whole is 0 where it is unknown."""
+
+
+def silent(_done: int, _whole: int) -> None:
+    """Hear nothing."""
+
+
+class Writer(Protocol):
+    """Where an export goes."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take in the next bytes."""
+        ...
+
+
+class Page(NamedTuple):
+    """Some rows, and the cursor after which the next ones come; `None` when these were the last."""
+
+    rows: tuple[Row, ...]
+    cursor: str | None
+
+
+class Status(NamedTuple):
+    """What a store is: its place and back end, the version of its layout, the end of its chain, what it holds, its bytes."""
+
+    place: str
+    backend: str
+    layout: int
+    head: Head
+    redacted: int
+    rows: Mapping[str, int]
+    size: int
+
+
+class Rows(Protocol):
+    """The projections of one store: rows by table and key."""
+
+    def get(self, table: TableName, key: str) -> Row | None:
+        """Return a fresh copy of a row, `None` where there is none."""
+        ...
+
+    def put(self, table: TableName, key: str, row: Row) -> None:
+        """Write a row, whether or not there is one with its key."""
+        ...
+
+    def drop(self, table: TableName, key: str) -> None:
+        """Remove a row, if there is one."""
+        ...
+
+    def select(self, table: TableName, where: Mapping[str, str], after: str | None, limit: int, newest: bool) -> Page:
+        """Return rows in the order of time, event and key, only those whose columns equal `where`."""
+        ...
+
+    def count(self, table: TableName, where: Mapping[str, str]) -> int:
+        """Return how many rows a `select` would find."""
+        ...
+
+    def scan(self, table: TableName, after: str, limit: int) -> Sequence[tuple[str, bytes]]:
+        """Return keys and rows as canonical JSON, by key (compared by code point), those after `after`."""
+        ...
+
+
+class Transaction(Protocol):
+    """One transaction on a store: all of it happens, or none."""
+
+    @property
+    def rows(self) -> Rows:
+        """The projections."""
+        ...
+
+    def head(self) -> Head:
+        """Return the end of the chain."""
+        ...
+
+    def last_time(self) -> str:
+        """Return the latest time of any event, empty when there is none."""
+        ...
+
+    def add(self, event: Event) -> None:
+        """Add an event after the head."""
+        ...
+
+    def find(self, event_id: str) -> Event | None:
+        """Return the event of that id."""
+        ...
+
+    def by_seq(self, after: int, limit: int) -> Sequence[Event]:
+        """Return events by number, those after `after`."""
+        ...
+
+    def by_time(self, after: tuple[str, str], limit: int) -> Sequence[Event]:
+        """Return events by time and id, those after `after`: the order in which they are folded."""
+        ...
+
+    def erase(self, event_id: str) -> None:
+        """Erase payload and nonce of an event."""
+        ...
+
+    def redacted(self) -> int:
+        """Return how many events have no payload any more."""
+        ...
+
+
+class Backend(Protocol):
+    """Where a store is kept."""
+
+    @property
+    def place(self) -> str:
+        """What errors call the store: its path, or a name."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The kind of back end."""
+        ...
+
+    @property
+    def layout(self) -> int:
+        """The version of the layout in which events and rows are kept."""
+        ...
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction that sees one state and changes nothing."""
+        ...
+
+    def writing(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction that is alone in writing; on leaving it is durable, on an exception undone."""
+        ...
+
+    def scratch(self) -> AbstractContextManager[Rows]:
+        """Open empty rows of the same kind that nobody else sees."""
+        ...
+
+    def defects(self) -> list[str]:
+        """Return what is wrong with the storage itself, as far as it can tell."""
+        ...
+
+    def size(self) -> int:
+        """Return the bytes that the store takes."""
+        ...
+
+    def compact(self) -> None:
+        """Give back space that holds nothing any more, and make sure that what was erased is not left in it."""
+        ...
+
+    def backup(self, target: Path, progress: Progress) -> Head:
+        """Copy one state of the store to the new file `target` while others go on writing."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; closing twice is harmless."""
+        ...
+
+
+class Store(Protocol):
+    """What the gate knows of a store."""
+
+    def __enter__(self) -> Self:
+        """Return the store, which is closed on leaving."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Close the store."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; closing twice is harmless."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """The number of the last event: it moves with every change."""
+        ...
+
+    def head(self) -> Head:
+        """Return the end of the chain."""
+        ...
+
+    def append(self, drafts: Sequence[Draft], *, expected_version: int | None = None) -> tuple[int, ...]:
+        """Add events and their projections in one transaction and return their numbers; durable on return."""
+        ...
+
+    def view(self, signature: str, *, lessons: Iterable[str] = (), limit: int = 2_000) -> StoreView:
+        """Return what one evaluation needs to see."""
+        ...
+
+    def get(self, table: TableName, key: str) -> Row | None:
+        """Return one row of a projection."""
+        ...
+
+    def page(
+        self,
+        table: TableName,
+        where: Mapping[str, str] | None = None,
+        *,
+        after: str | None = None,
+        limit: int = 100,
+        newest: bool = False,
+    ) -> Page:
+        """Return some rows of a projection, in the order of time."""
+        ...
+
+    def iterate(self, table: TableName, where: Mapping[str, str] | None = None, *, newest: bool = False) -> Iterator[Row]:
+        """Yield all rows that `page` would return, page by page."""
+        ...
+
+    def count(self, table: TableName, where: Mapping[str, str] | None = None) -> int:
+        """Return how many rows there are."""
+        ...
+
+    def event(self, event_id: str) -> Event | None:
+        """Return one event."""
+        ...
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Yield the events in the order of the chain, those after number `after`."""
+        ...
+
+    def status(self) -> Status:
+        """Return what the store is and holds."""
+        ...
+
+    def verify(self, *, expected: Head | None = None, progress: Progress = silent) -> Report:
+        """Check storage, chain and projections, and change nothing."""
+        ...
+
+    def rebuild(self, *, progress: Progress = silent) -> Report:
+        """Fold all events anew, and put right what differs."""
+        ...
+
+    def redact(
+        self,
+        *,
+        events: Iterable[str] = (),
+        lesson: str | None = None,
+        text: str | None = None,
+        reason: str,
+        dry_run: bool = False,
+        progress: Progress = silent,
+    ) -> tuple[str, ...]:
+        """Erase payloads for good and return the ids of their events; on a dry run only say which."""
+        ...
+
+    def export(self, stream: Writer, *, progress: Progress = silent) -> Head:
+        """Write every event, one JSON object a line."""
+        ...
+
+    def import_(
+        self, stream: Iterable[bytes], name: str, *, check: Check | None = None, erase: bool = False, progress: Progress = silent
+    ) -> Imported:
+        """Add the events of an export that the store does not have."""
+        ...
+
+    def backup(self, target: Path, *, progress: Progress = silent) -> Head:
+        """Copy one state of the store to a new file while others go on writing."""
+        ...
+
+    def vacuum(self) -> None:
+        """Give back the space that projections no longer take; events stay as they are."""
+        ...

@@ -1,0 +1,195 @@
+"""A store in one SQLite file: write-ahead log, every commit synced, one writer at a time, readers never waiting."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from . import _sqlite_file as file
+from ._sql import queries
+from ._sqlite_errors import translated
+from ._sqlite_rows import SqliteRows, SqliteTransaction
+from .checking import settle
+from .errors import Place, StoreError
+from .events import Head, now
+from .protocol import Progress, silent
+from .store import EventStore
+
+__all__ = ["TIMEOUT", "SqliteBackend", "open_store"]
+
+TIMEOUT: Final = 30.0
+"""Seconds that a writer waits for others before it gives up with `store-busy`."""
+
+_SQL: Final = queries("store")
+_PAGES: Final = 256
+
+
+class SqliteBackend:
+    """One connection to one file; not to be shared between threads or kept across a fork."""
+
+    name = "sqlite"
+    layout = file.LAYOUT
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.place = str(path)
+        self._path = path
+        self._connection = connection
+        self._transaction = SqliteTransaction(connection)
+
+    @contextmanager
+    def _within(self, begin: str) -> Iterator[SqliteTransaction]:
+        with translated(self.place):
+            self._connection.execute(_SQL[begin])
+            try:
+                yield self._transaction
+                self._connection.execute(_SQL["commit"])
+            except BaseException:
+                # SQLite has rolled back by itself where the disk failed it.
+                with suppress(sqlite3.Error):
+                    if self._connection.in_transaction:
+                        self._connection.execute(_SQL["rollback"])
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[SqliteTransaction]:
+        """Open a transaction that sees one state."""
+        with self._within("begin_reading") as transaction:
+            yield transaction
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteTransaction]:
+        """Open a transaction that is alone in writing: it waits first, so what it read cannot have moved when it writes."""
+        with self._within("begin_writing") as transaction:
+            yield transaction
+
+    @contextmanager
+    def scratch(self) -> Iterator[SqliteRows]:
+        """Open empty rows in a private file."""
+        with translated(self.place), closing(file.scratch_connection()) as connection:
+            yield SqliteRows(connection)
+
+    def defects(self) -> list[str]:
+        """Return what SQLite's own checks find."""
+        with translated(self.place):
+            found = [str(row[0]) for row in self._connection.execute(_SQL["integrity"])]
+            broken = self._connection.execute(_SQL["foreign_keys"]).fetchall()
+        return [f"file: {line}" for line in found if line != "ok"] + [f"file: broken reference in {row[0]}" for row in broken]
+
+    def size(self) -> int:
+        """Return the bytes of the file and its log."""
+        paths = (self._path, self._path.with_name(f"{self._path.name}-wal"))
+        return sum(path.stat().st_size for path in paths if path.exists())
+
+    def compact(self) -> None:
+        """Rewrite the file without its free pages, and empty the log."""
+        with translated(self.place):
+            self._connection.execute(_SQL["compact"])
+            busy = self._connection.execute(_SQL["checkpoint"]).fetchone()[0]
+        if busy:
+            raise StoreError("store-busy", "the log cannot be emptied while another process reads", Place(self.place))
+
+    def backup(self, target: Path, progress: Progress) -> Head:
+        """Copy one state to the new file `target`, synced and checked before it gets its name."""
+        draft = target.with_name(f"{target.name}.{os.getpid()}.tmp")
+        if os.path.lexists(target):
+            raise StoreError("store-exists", "a backup does not overwrite a file", Place(str(target)))
+        try:
+            file.new_file(draft)
+            head = self._copy(draft, progress)
+            _sync(draft)
+            _give_name(draft, target)
+            _sync(target.parent)
+        except OSError as error:
+            code = "store-exists" if isinstance(error, FileExistsError) else "store-io"
+            raise StoreError(code, f"cannot back up: {(error.strerror or '').lower()}", Place(str(target))) from None
+        finally:
+            draft.unlink(missing_ok=True)
+        return head
+
+    def _copy(self, draft: Path, progress: Progress) -> Head:
+        def step(_status: int, remaining: int, total: int) -> None:
+            progress(total - remaining, total)
+
+        # The read transaction holds one state: without it, every write of others would start the copy anew.
+        with self.reading() as transaction, closing(sqlite3.connect(draft, isolation_level=None)) as copy:
+            head = transaction.head()
+            self._connection.backup(copy, pages=_PAGES, progress=step)
+            # One file that needs no log beside it until it is used.
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+            if SqliteTransaction(copy).head() != head:
+                raise StoreError("store-corrupt", "the copy does not end where the store does", Place(str(draft)))
+        return head
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def _give_name(draft: Path, target: Path) -> None:
+    """Name the finished copy; unlike a rename, a link fails where another file took the name meanwhile."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links, as on a memory stick.
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        draft.rename(target)
+
+
+def _sync(path: Path) -> None:
+    if os.name != "posix" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_store(
+    path: Path,
+    *,
+    create: bool = False,
+    read_only: bool = False,
+    timeout: float = TIMEOUT,
+    clock: Callable[[], datetime] = now,
+) -> EventStore:
+    """Open the store in the file `path`; an older layout is migrated, in one transaction and with its projections built anew.
+
+    Args:
+        path: the file; its folder is made with it, mode 0700, the file with mode 0600.
+        create: make the store where there is none.
+        read_only: open for reading alone, which works where nothing may be written.
+        timeout: seconds to wait for other processes.
+        clock: says the time of new events.
+
+    Raises:
+        StoreError: `store-missing`, `store-foreign`, `store-newer`, `store-corrupt`, `store-read-only`, `store-full`,
+            `store-busy` or `store-io`; the file is then as it was.
+    """
+    if create and not read_only:
+        file.new_file(path)
+    with translated(str(path)):
+        connection = file.connect(path, timeout, read_only=read_only)
+        backend = SqliteBackend(path, connection)
+        try:
+            if read_only:
+                file.read_only_layout(connection, path)
+            else:
+                file.prepare(connection, path, timeout, create=create, settle=lambda _: _settle(backend))
+        except BaseException:
+            connection.close()
+            raise
+    return EventStore(backend, clock=clock)
+
+
+def _settle(backend: SqliteBackend) -> None:
+    settle(backend, SqliteTransaction(backend._connection), silent)  # noqa: SLF001 - within this module

@@ -1,0 +1,281 @@
+"""The store: events appended in one transaction a decision, projections folded with them, whatever keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Self, cast
+
+from . import checking, exchange, redaction
+from .errors import StoreError
+from .events import Draft, Event, Head, draft, later, link, now, payload_digest
+from .projections import unknown_references
+from .protocol import Backend, Page, Progress, Row, Status, Transaction, Writer, silent
+from .records import Edge, StoredLesson, StoreView
+from .shapes import REDACTED
+from .tables import TABLES, TableName
+
+__all__ = ["EventStore"]
+
+IN_VIEW = ("active", "flagged")
+
+
+class EventStore:
+    """A store over a back end; a process, and a thread of it, opens its own. `clock` says the time of new events."""
+
+    def __init__(self, backend: Backend, *, clock: Callable[[], datetime] = now) -> None:
+        self.backend = backend
+        self._clock = clock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release everything; closing twice is harmless."""
+        self.backend.close()
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def append(self, drafts: Sequence[Draft], *, expected_version: int | None = None) -> tuple[int, ...]:
+        """Add events and their projections in one transaction and return their numbers; durable on return.
+
+        Adding drafts a second time (the first answer was lost) returns the numbers of the first.
+
+        Args:
+            drafts: what happened, in order; all of it is added, or nothing.
+            expected_version: the version of the view that the drafts were decided on.
+
+        Raises:
+            StoreError: `store-moved` where the store has another version, `store-reference` where an event speaks of a lesson,
+                flag or candidate that is not there or gives birth to a lesson that is, `store-conflict` where an id names
+                another event.
+        """
+        with self.backend.writing() as transaction:
+            known = _known(transaction, drafts)
+            if known is not None:
+                return known
+            head = transaction.head()
+            if expected_version is not None and head.seq != expected_version:
+                raise StoreError("store-moved", f"the store is at version `{head.seq}`, not at `{expected_version}`")
+            return tuple(self._add(transaction, entry) for entry in drafts)
+
+    def _add(self, transaction: Transaction, entry: Draft) -> int:
+        head = transaction.head()
+        time = later(self._clock(), transaction.last_time())
+        digest = payload_digest(entry.nonce, entry.payload)
+        seq = head.seq + 1
+        hash_ = link(head.hash, seq, entry.id, entry.type, time, digest)
+        event = Event(seq, entry.id, entry.type, time, digest, hash_, entry.nonce, entry.payload)
+        wrong = unknown_references(event, transaction.rows.get)
+        if wrong:
+            raise StoreError("store-reference", f"event `{entry.type}`: {'; '.join(wrong)}")
+        transaction.add(event)
+        checking.apply(event, transaction.rows)
+        return seq
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """The number of the last event: it moves with every change."""
+        return self.head().seq
+
+    def head(self) -> Head:
+        """Return the end of the chain."""
+        with self.backend.reading() as transaction:
+            return transaction.head()
+
+    def view(self, signature: str, *, lessons: Iterable[str] = (), limit: int = 2_000) -> StoreView:
+        """Return what one evaluation needs to see, all of one state.
+
+        Args:
+            signature: the lessons that the ledger joins to it come first.
+            lessons: ids of further lessons; those out of use and unknown ones are left out.
+            limit: lessons at most.
+        """
+        with self.backend.reading() as transaction:
+            rows = transaction.rows
+            joined = rows.select("edges", {"signature": signature}, None, limit, newest=False).rows
+            names = dict.fromkeys([*(row["lesson_id"] for row in joined), *lessons])
+            found = [row for name in names if (row := rows.get("lessons", name)) and row["standing"] in IN_VIEW][:limit]
+            kept = {row["id"] for row in found}
+            return StoreView(
+                version=transaction.head().seq,
+                lessons=tuple(_stored(row) for row in found),
+                edges=tuple(_edge(row) for row in joined if row["lesson_id"] in kept),
+            )
+
+    def get(self, table: TableName, key: str) -> Row | None:
+        """Return one row of a projection."""
+        with self.backend.reading() as transaction:
+            return transaction.rows.get(_table(table), key)
+
+    def page(
+        self,
+        table: TableName,
+        where: Mapping[str, str] | None = None,
+        *,
+        after: str | None = None,
+        limit: int = 100,
+        newest: bool = False,
+    ) -> Page:
+        """Return some rows of a projection, in the order of time; the newest first when asked.
+
+        Raises:
+            StoreError: `store-unknown` where there is no such table, column or cursor.
+        """
+        with self.backend.reading() as transaction:
+            return transaction.rows.select(_table(table, where), where or {}, after, max(1, limit), newest)
+
+    def iterate(self, table: TableName, where: Mapping[str, str] | None = None, *, newest: bool = False) -> Iterator[Row]:
+        """Yield all rows that `page` would return, page by page; what is written meanwhile may or may not be seen."""
+        after: str | None = None
+        while True:
+            rows, after = self.page(table, where, after=after, limit=checking.CHUNK, newest=newest)
+            yield from rows
+            if after is None:
+                return
+
+    def count(self, table: TableName, where: Mapping[str, str] | None = None) -> int:
+        """Return how many rows there are."""
+        with self.backend.reading() as transaction:
+            return transaction.rows.count(_table(table, where), where or {})
+
+    def event(self, event_id: str) -> Event | None:
+        """Return one event."""
+        with self.backend.reading() as transaction:
+            return transaction.find(event_id)
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Yield the events in the order of the chain, those after number `after`."""
+        while True:
+            with self.backend.reading() as transaction:
+                chunk = transaction.by_seq(after, checking.CHUNK)
+            yield from chunk
+            if not chunk:
+                return
+            after = chunk[-1].seq
+
+    def status(self) -> Status:
+        """Return what the store is and holds."""
+        backend = self.backend
+        with backend.reading() as transaction:
+            counts: dict[str, int] = {table: transaction.rows.count(table, {}) for table in TABLES}
+            head, redacted = transaction.head(), transaction.redacted()
+        return Status(backend.place, backend.name, backend.layout, head, redacted, counts, backend.size())
+
+    # -- maintenance ---------------------------------------------------------------------------------------------------
+
+    def verify(self, *, expected: Head | None = None, progress: Progress = silent) -> checking.Report:
+        """Check storage, chain and projections, and change nothing; `expected` is an earlier head that must still be there."""
+        return checking.verify(self.backend, expected, progress)
+
+    def rebuild(self, *, progress: Progress = silent) -> checking.Report:
+        """Fold all events anew, and put right what differs; a store whose chain is broken is left as it is."""
+        return checking.rebuild(self.backend, progress)
+
+    def redact(
+        self,
+        *,
+        events: Iterable[str] = (),
+        lesson: str | None = None,
+        text: str | None = None,
+        reason: str,
+        dry_run: bool = False,
+        progress: Progress = silent,
+    ) -> tuple[str, ...]:
+        """Erase payloads for good, with every projection of them, and return the ids of their events; the act is an event itself.
+
+        Args:
+            events: ids of events.
+            lesson: every event of this lesson's life, and every decision that was judged against it.
+            text: every event that holds this text in any string.
+            reason: why, for the record; must not repeat what is erased.
+            dry_run: only say which events it would be.
+            progress: hears of events read.
+
+        Raises:
+            StoreError: `store-unknown` where an id names nothing, `store-payload` where the reason holds the text.
+        """
+        if text is not None and (not text or text in reason):
+            raise StoreError("store-payload", "the text to redact is empty or stands in the reason")
+        tests = [redaction.about_lesson(lesson)] if lesson is not None else []
+        tests += [redaction.containing(text)] if text is not None else []
+        if dry_run:
+            with self.backend.reading() as transaction:
+                return tuple(redaction.chosen(transaction, events, tests, progress))
+        with self.backend.writing() as transaction:
+            found = redaction.chosen(transaction, events, tests, progress)
+            if found:
+                # The act comes first: its own event must not be among what a text match erases.
+                self._add(transaction, draft(REDACTED, {"events": found, "reason": reason}))
+                for name in found:
+                    transaction.erase(name)
+                checking.settle(self.backend, transaction, silent)
+        if found:
+            redaction.scrub(self.backend)
+        return tuple(found)
+
+    def export(self, stream: Writer, *, progress: Progress = silent) -> Head:
+        """Write every event, one JSON object a line; the same store gives the same bytes."""
+        return exchange.export(self.backend, stream, progress)
+
+    def import_(
+        self,
+        stream: Iterable[bytes],
+        name: str,
+        *,
+        check: exchange.Check | None = None,
+        erase: bool = False,
+        progress: Progress = silent,
+    ) -> exchange.Imported:
+        """Add the events of an export that the store does not have; see `exchange.import_events`."""
+        return exchange.import_events(
+            self.backend, stream, name, check=check, erase=erase, moment=self._clock(), progress=progress
+        )
+
+    def backup(self, target: Path, *, progress: Progress = silent) -> Head:
+        """Copy one state of the store to the new file `target` while others go on writing; return the end of its chain."""
+        return self.backend.backup(target, progress)
+
+    def vacuum(self) -> None:
+        """Give back the space that projections no longer take; events stay as they are."""
+        self.backend.compact()
+
+
+def _known(transaction: Transaction, drafts: Sequence[Draft]) -> tuple[int, ...] | None:
+    """Return the numbers of drafts that were all added before, `None` where none was."""
+    found = [transaction.find(entry.id) for entry in drafts]
+    if not any(found):
+        return None
+    events = [event for event in found if event is not None]
+    same = [
+        event.type == entry.type and event.digest == payload_digest(entry.nonce, entry.payload)
+        for event, entry in zip(found, drafts, strict=True)
+        if event is not None
+    ]
+    if len(events) != len(drafts) or not all(same):
+        raise StoreError("store-conflict", f"the store holds another event `{events[0].id}`")
+    return tuple(event.seq for event in events)
+
+
+def _table(table: TableName, where: Mapping[str, str] | None = None) -> TableName:
+    declared = TABLES.get(table)
+    if declared is None:
+        raise StoreError("store-unknown", f"no table `{table}`")
+    strange = [column for column in where or {} if column not in declared.columns]
+    if strange:
+        raise StoreError("store-unknown", f"no column `{strange[0]}` of `{table}` to look up by")
+    return table
+
+
+def _stored(row: Row) -> StoredLesson:
+    return cast("StoredLesson", {field: row[field] for field in ("id", "lesson", "signature")})
+
+
+def _edge(row: Row) -> Edge:
+    return {"signature": row["signature"], "lesson_id": row["lesson_id"]}
