@@ -180,6 +180,7 @@ ROLES = [
     ("The loop bound is off by one.", "violated_invariant"),
     ("The implementation is incorrect because it divides by the length of the list.", "strategy_error"),
     ("The value should be 0, but the function returns None.", "strategy_error"),
+    ("This makes it return an empty list when it should return the first row.", "strategy_error"),
 ]
 
 

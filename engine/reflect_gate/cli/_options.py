@@ -16,7 +16,16 @@ from ..errors import ReflectGateError
 if TYPE_CHECKING:
     from ..policy import Bundle
 
-__all__ = ["BundleChoice", "bundle_options", "examples", "format_option", "output_option", "policies_option"]
+__all__ = [
+    "BundleChoice",
+    "bundle_options",
+    "examples",
+    "format_option",
+    "jobs_option",
+    "output_option",
+    "policies_option",
+    "seed_option",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,6 +57,10 @@ class BundleChoice:
     def on_day(self, as_of: str) -> BundleChoice:
         """Return the same choice with the day fixed."""
         return dataclasses.replace(self, as_of=as_of)
+
+    def with_setting(self, setting: str) -> BundleChoice:
+        """Return the same choice with one more setting changed, as `--set` writes it."""
+        return dataclasses.replace(self, set_=(*self.set_, setting))
 
     def _with_engine(self, bundle: Bundle) -> Bundle:
         if self.engine == "compiled":
@@ -196,3 +209,9 @@ def format_option(*formats: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 output_option = click.option(
     "-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Write the result here, whole or not at all."
 )
+
+jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Worker processes for a batch."
+)
+
+seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Whatever is drawn is drawn by this number.")

@@ -1,4 +1,4 @@
-"""`reflect-gate corpus`: from logged reflections to requests that `evaluate` can judge in a batch."""
+"""`reflect-gate corpus`: from logged reflections to requests, to mutants of them, and to figures of how good the gate is."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from ._batch import Progress
 from ._input import open_input, size_of
 from ._options import examples, output_option
 from ._output import INVALID, OK, open_output, report
+from .corpus_labels import labels
+from .corpus_mutate import mutate
+from .corpus_score import score
+from .corpus_show import show
 
 __all__ = ["corpus"]
 
@@ -62,3 +66,7 @@ def convert(file: str, form: str, output: str | None) -> int:
         finally:
             progress.close()
     return INVALID if bad else OK
+
+
+for _verb in (labels, mutate, score, show):
+    corpus.add_command(_verb)

@@ -83,6 +83,7 @@ _NO_CUE = _cue(
     r"\b(?:which|that|where|who) (?:it )?(?:should|must|needs? to|ought to|has to|have to)\b",
     r"\bconsidered (?:an?|as|the|to be|valid|invalid|equal)\b",
     r"\bas (?:required|expected|specified) by the (?:\w+ )?tests?\b",
+    r"\b(?:when|while|although|though|where) (?:it|they|the \w+) (?:should|must|needs? to|ought to|has to|have to)\b",
 )
 _RESTATES = _cue(
     rf"^(?:the|this|my|our|your)?\s*(?:\w+ )?{_CODE}?[^.]{{0,80}}?\b(?:fail(?:ed|s)(?: to pass)?|(?:did|does)(?: not|n't) pass)"
@@ -156,7 +157,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _without_false_cues(sentence: str) -> str:
-    """A duty in a relative clause, `considered a …` and `as required by the test` are no cues; blanked at equal length."""
+    """Blank at equal length what is no cue: a duty in a relative or contrasting clause, `considered a …`, `as required by …`."""
     return _NO_CUE.sub(lambda match: "-" * len(match.group(0)), sentence)
 
 
