@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,8 +35,7 @@ _FILE = "policies.yaml"
 _STORE_FILE = "store.db"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What one evaluation may use: bytes of the request, its items, characters of a text, cited ids, facts and firings."""
 
     request_bytes: int = 8_388_608

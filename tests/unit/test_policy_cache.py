@@ -54,8 +54,7 @@ def test_second_load_builds_nothing(write_policies: Write, builds: list[str]) ->
     policies = write_policies()
     first, second = load(policies), load(policies)
     assert builds == ["main"]
-    assert second == first
-    assert second.generated == compile(str(first.generated), "<compiled bundle>", "exec")
+    assert second == first._replace(generated=compile(str(first.generated), "<compiled bundle>", "exec"))
     assert [rule.source for rule in second.program.rules] == [rule.source for rule in first.program.rules]
 
 
@@ -124,8 +123,9 @@ def test_spoilt_entry_is_built_again(spoil: Callable[[bytes], bytes], write_poli
     first = load(policies)
     (entry,) = entries()
     entry.write_bytes(spoil(entry.read_bytes()))
+    kept = first._replace(generated=compile(str(first.generated), "<compiled bundle>", "exec"))
     assert load(policies) == first
-    assert load(policies) == first
+    assert load(policies) == kept
     assert len(builds) == 2
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -33,8 +32,7 @@ R = TypeVar("R")
 ENGINES = ("durable", "compiled")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BundleChoice:
+class BundleChoice(NamedTuple):
     """The bundle that the command line names, and what it changes in it; sent to worker processes as it is."""
 
     name: str | None = None
@@ -56,21 +54,21 @@ class BundleChoice:
 
     def on_day(self, as_of: str) -> BundleChoice:
         """Return the same choice with the day fixed."""
-        return dataclasses.replace(self, as_of=as_of)
+        return self._replace(as_of=as_of)
 
     def with_setting(self, setting: str) -> BundleChoice:
         """Return the same choice with one more setting changed, as `--set` writes it."""
-        return dataclasses.replace(self, set_=(*self.set_, setting))
+        return self._replace(set_=(*self.set_, setting))
 
     def _with_engine(self, bundle: Bundle) -> Bundle:
         if self.engine == "compiled":
-            return dataclasses.replace(bundle, engine="compiled", cross_check=False)
+            return bundle._replace(engine="compiled", cross_check=False)
         if self.engine == "durable" and bundle.engine != "durable":
             from ..policy.build import durable_available
 
             if not durable_available():
                 raise ReflectGateError("engine-missing", "`--engine durable` needs durable-rules, which cannot be imported here")
-            return dataclasses.replace(bundle, engine="durable", cross_check=True)
+            return bundle._replace(engine="durable", cross_check=True)
         return bundle
 
 

@@ -13,7 +13,6 @@ At most `TERM_LIMIT` terms of `VALUE_LIMIT` characters are kept; dropping makes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ._english import STOP_WORDS
@@ -116,8 +115,7 @@ def _term(token: str) -> Term | None:
     return Term("", value) if value else None
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """A parsed scope; `terms` are distinct and in canonical order."""
 
     terms: tuple[Term, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
@@ -205,7 +205,7 @@ def _bundle(request: LoadRequest, parts: _Parts, resolved: _Resolved, checked: S
         "form": _DIGEST_FORM,
         "as_of": request.as_of,
         "engine": {"mode": engine, "cross_check": cross_check},
-        "limits": asdict(parts.policies.limits),
+        "limits": parts.policies.limits._asdict(),
         "measures": measures,
         "vocabulary": load_vocabulary().version,
         "rulesets": [[rs.name, rs.version, rs.stage, rs.on, rs.neutral, rs.decides] for rs in rulesets],

@@ -6,7 +6,6 @@ Nothing here imports a YAML reader: a warm load must cost milliseconds. What bui
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from types import CodeType
@@ -80,12 +79,11 @@ class Change(NamedTuple):
     applied: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(NamedTuple):
     """Everything that decides: compiled rules, lexicons, settings, limits, engine. Equal digests decide alike.
 
     `generated` is the compiled engine's Python, as text or as code, empty where none was generated; it follows
-    from `program`, so it is neither digested nor compared.
+    from `program`, so it is not digested.
     """
 
     name: str
@@ -102,7 +100,7 @@ class Bundle:
     engine: Literal["durable", "compiled"]
     cross_check: bool
     measures: Mapping[str, str]
-    generated: str | CodeType = field(default="", repr=False, compare=False)
+    generated: str | CodeType = ""
 
     def ruleset(self, name: str) -> RuleSet:
         """Return the rule set called `name`, on or off; `policy-unknown-ruleset` where the bundle has none."""

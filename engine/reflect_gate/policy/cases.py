@@ -13,7 +13,7 @@ import functools
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -173,7 +173,7 @@ class _Bench:
             if others:
                 wanted = load_bundle(name or None, policies=self._policies, enable=[self._ruleset], disable=others, cache=False)
             both = durable_available()
-            self._gates[name] = Runtime(replace(wanted, engine="durable", cross_check=True) if both else wanted)
+            self._gates[name] = Runtime(wanted._replace(engine="durable", cross_check=True) if both else wanted)
         return self._gates[name]
 
     def _whole(self, name: str) -> Bundle:

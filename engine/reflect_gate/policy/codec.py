@@ -9,7 +9,6 @@ from __future__ import annotations
 import marshal
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from decimal import Decimal
 from types import CodeType
 from typing import Any, Final
@@ -41,7 +40,7 @@ def encode_bundle(bundle: Bundle) -> dict[str, object]:
             for key, found in bundle.settings.items()
         ],
         "changes": _lists(bundle.changes),
-        "limits": list(astuple(bundle.limits)),
+        "limits": list(bundle.limits),
         "engine": bundle.engine,
         "cross_check": bundle.cross_check,
         "measures": dict(bundle.measures),

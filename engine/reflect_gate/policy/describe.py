@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from .bundle import Bundle, Change
 from .values import show
 
@@ -20,7 +18,7 @@ def describe(bundle: Bundle) -> dict[str, object]:
         "policies": bundle.file,
         "engine": bundle.engine,
         "cross_check": bundle.cross_check,
-        "limits": asdict(bundle.limits),
+        "limits": bundle.limits._asdict(),
         "measures": dict(bundle.measures),
         "rulesets": [{**ruleset._asdict(), "origin": str(ruleset.origin)} for ruleset in bundle.rulesets],
         "settings": [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields as dataclass_fields
 from typing import Final, Literal
 
 from ..config import Limits
@@ -20,7 +19,7 @@ __all__ = ["SETTING_KEY", "load_policies", "ruleset_ref"]
 
 SETTING_KEY: Final = re.compile(r"(?P<ruleset>[a-z][a-z0-9-]*)\.(?P<setting>[a-z][a-z0-9_]*)")
 
-_LIMITS: Final = tuple(field.name for field in dataclass_fields(Limits))
+_LIMITS: Final = Limits._fields
 _LIMIT_MAXIMUM: Final = 2**31 - 1
 _TOP: Final = ("rules", "lexicons", "engine", "limits")
 _BUNDLE: Final = ("extends", "rulesets", "enable", "disable", "settings", "lexicons")
