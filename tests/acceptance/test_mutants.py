@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Mapping
@@ -36,7 +35,7 @@ FLOORS = {
 }
 """The least share that must be detected: what the gate is held to."""
 
-SHORT = {"other-names": 0.9, "other-numbers": 0.7, "opposite": 0.1, "altered-quote": 0.6}
+SHORT = {"other-names": 0.9, "other-numbers": 0.7, "opposite": 0.7, "altered-quote": 0.6}
 """Where the gate falls short of 0.95 (0.85 for numbers and denials): the share that it must not fall below."""
 
 
@@ -50,7 +49,7 @@ def judged(request: Mapping[str, Any], bundle: Bundle, name: str) -> Verdict:
 @pytest.fixture(scope="module")
 def figures(structured: Bundle) -> dict[str, Any]:
     """Detection on the mutants of every admitted candidate of the corpus."""
-    bundle = dataclasses.replace(structured, engine="compiled", cross_check=False)
+    bundle = structured._replace(engine="compiled", cross_check=False)
     with FILE.open(encoding="utf-8") as lines:
         requests = [convert(json.loads(line)) for line in lines]
     verdicts = [judged(request, bundle, request["record"]["failure_id"]) for request in requests]

@@ -87,7 +87,9 @@ class Evaluation(NamedTuple):
 
 
 def _claim(anchors: int = 2) -> Fact:
-    return load_vocabulary().make("claim", field="strategy_error", populated=True, anchors=anchors, unfound=0, terms=4)
+    return load_vocabulary().make(
+        "claim", field="strategy_error", populated=True, anchors=anchors, unfound=0, terms=4, faultless=False
+    )
 
 
 def _support(overlap: int, kind: str = "plan", terms: int = 10) -> Fact:

@@ -150,6 +150,27 @@ def test_words_are_held_against_the_values_of_a_check(claim: str, shown: dict[st
     assert by_polarity(claim, shown) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("The function has a return statement.", "conflict"),
+        ("The importer returns a value.", "conflict"),
+        ("The function has a return statement inside the loop.", "none"),
+        ("The function returns a value only for short rows.", "none"),
+        ("The function returns a value when the row is short.", "none"),
+        ("The function does not return a value.", "agree"),
+    ],
+)
+def test_a_result_is_claimed_where_none_came_out(claim: str, expected: str) -> None:
+    """What is said of every case is contradicted by a check that got nothing; what is said of some is not."""
+    assert by_polarity(claim, check("3", None)) == [expected]
+
+
+def test_a_result_that_some_check_got_is_not_denied() -> None:
+    """A function that returned something once has a return."""
+    assert by_polarity("The function has a return statement.", check("3", None), check("4", "5")) == ["none", "none"]
+
+
 def test_a_value_claim_is_bound_to_the_check_that_it_names() -> None:
     """Naming another check's input takes the claim away from this one."""
     shown = check("4", "9", "total('a', 17) == 4"), check("9", "4", "total('b', 31) == 9")

@@ -31,8 +31,8 @@ def test_cited_items_are_counted_by_trust_and_defect() -> None:
     """Each distinct id once; ids outside the record not at all."""
     index = RecordIndex(record(["self_written", "self_written", "authoritative"]))
     assert backing_facts(["i0", "i1", "i1", "i2", "ghost"], index) == [
-        ("backing", "authoritative", "wrong_value", 1),
-        ("backing", "self_written", "wrong_value", 2),
+        ("backing", "authoritative", "wrong_value", True, 1),
+        ("backing", "self_written", "wrong_value", True, 2),
     ]
 
 
@@ -48,7 +48,7 @@ def test_the_order_of_citations_changes_nothing(oracles: list[str], random: Any)
     cited = list(index.items)
     facts = backing_facts(cited, index)
     assert facts == backing_facts(random.sample(cited, len(cited)), index)
-    assert sum(int(fact[3]) for fact in facts) == len(oracles)
+    assert sum(int(fact[4]) for fact in facts) == len(oracles)
 
 
 def test_every_measure_has_a_version() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reflect_gate.facts import load_vocabulary
 from reflect_gate.measure.index import RecordIndex
-from reflect_gate.measure.lesson import action, cause, condition, instance, lesson_fact, link
+from reflect_gate.measure.lesson import action, cause, condition, contrast, instance, lesson_fact, link
 
 
 def index(text: str = "test_total: sum_cart([3, 4]) == 7") -> RecordIndex:
@@ -117,6 +117,38 @@ def test_the_instance_share_counts_what_names_this_failure(text: str, expected: 
     assert instance(text, index()) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It adds up all factors instead of the odd ones.", True),
+        ("The price is compared with the net amount rather than the gross amount.", True),
+        ("The parser splits at every comma, not just at those outside quotes.", True),
+        ("Rows are merged by name as opposed to their key.", True),
+        ("Instead of the odd ones.", False),
+        ("It adds up all factors instead of.", False),
+        ("It adds up all factors instead.", False),
+        ("The sum is wrong rather often.", False),
+        ("", False),
+    ],
+)
+def test_a_contrast_names_what_was_done_and_what_is_to_be_done(text: str, expected: bool) -> None:
+    """Both sides must name something (R-e1)."""
+    assert contrast(text) is expected
+
+
+def test_an_imperative_behind_a_leading_clause_is_an_action() -> None:
+    """`When …, renew` says what to do."""
+    assert action("When a job outlives its lease, renew the lease.")
+    assert not action("When a job outlives its lease, the lease is gone.")
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_for_a_contrast(text: str) -> None:
+    """And one that names none of its marks has none."""
+    assert contrast(text) in {True, False}
+    assert not contrast("".join(character for character in text if character not in "aeiou"))
+
+
 def test_the_fact_has_the_fields_of_the_vocabulary() -> None:
     """In their declared order."""
     lesson = "When a cart may be empty, return zero before the loop, because the sum of nothing was never defined."
@@ -127,6 +159,7 @@ def test_the_fact_has_the_fields_of_the_vocabulary() -> None:
         "words": 19,
         "condition": True,
         "action": True,
+        "contrast": False,
         "cause": True,
         "link": 100,
         "instance": 0,
@@ -138,8 +171,8 @@ def test_the_fact_has_the_fields_of_the_vocabulary() -> None:
 def test_any_lesson_is_measured_within_bounds(lesson: str, claim: str) -> None:
     """No text raises; shares stay in hundredths."""
     fact = lesson_fact(lesson, {"strategy_error": claim}, index(), hedges=0)
-    assert 0 <= int(fact[6]) <= 100
     assert 0 <= int(fact[7]) <= 100
+    assert 0 <= int(fact[8]) <= 100
 
 
 @given(st.text(st.characters(categories=["L", "N", "Zs"]), max_size=100))

@@ -58,11 +58,25 @@ def test_claim_facts_count_what_a_field_names() -> None:
     index = RecordIndex(record(PLAN, CHECK))
     facts = claim_facts(claims(strategy_error="split_bill() divides before `validate_guests` has looked at the guests"), index)
     assert facts == [
-        ("claim", "failed_assumption", False, 0, 0, 0),
-        ("claim", "overlooked_evidence", False, 0, 0, 0),
-        ("claim", "strategy_error", True, 2, 1, 6),
-        ("claim", "violated_invariant", False, 0, 0, 0),
+        ("claim", "failed_assumption", False, 0, 0, 0, False),
+        ("claim", "overlooked_evidence", False, 0, 0, 0, False),
+        ("claim", "strategy_error", True, 2, 1, 6, False),
+        ("claim", "violated_invariant", False, 0, 0, 0, False),
     ]
+
+
+def test_a_sum_worked_out_in_numbers_is_not_invented() -> None:
+    """It illustrates; a value or a name that stands nowhere does not."""
+    counted = [
+        claim_facts(claims(strategy_error=text), RecordIndex(record(PLAN)))[2][4]
+        for text in (
+            "It computes `(3 + 5) * 2` here.",
+            "It computes `split_tip` here.",
+            "It returns [3, 5] here.",
+            "It returns `-1` here.",
+        )
+    ]
+    assert counted == [0, 1, 1, 1]
 
 
 def test_a_repair_can_hold_what_a_claim_names() -> None:

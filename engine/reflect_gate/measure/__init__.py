@@ -10,14 +10,18 @@ __all__ = ["MEASURES"]
 
 MEASURES: dict[str, str] = {
     "anchors": "1.0.0",
-    "backing": "1.0.0",
-    "defect": "1.0.0",
-    "lesson": "1.0.0",
+    "backing": "1.1.0",
+    "defect": "1.1.0",
+    "expectation": "1.0.0",
+    "failure": "1.0.0",
+    "fault": "1.0.0",
+    "lesson": "1.1.0",
     "lexicon": "1.0.0",
     "numbers": "1.0.0",
-    "polarity": "1.0.0",
+    "origin": "1.0.0",
+    "polarity": "1.1.0",
     "scope": "1.0.0",
-    "support": "1.0.0",
+    "support": "1.1.0",
     "text": "1.0.0",
 }
 """Version of each measure by name."""

@@ -73,6 +73,17 @@ ACTION_VERBS = word_set(
     state step stop store stream strip study subtract swap switch sync synchronise synchronize take tell terminate test think
     throttle throw time trace track transform translate traverse treat trigger trim truncate try tune turn undo unify unlock
     unwrap update upgrade use validate verify version view wait walk warn watch wrap write yield
+    acknowledge activate aggregate announce archive ask attach authenticate authorise authorize bisect bootstrap broadcast bypass
+    checkpoint cite clip collapse compress concatenate confine consume continue coordinate deactivate decide decrypt dedupe
+    deduplicate delay delegate deploy deprecate deserialise deserialize detach diagnose dispatch display distribute download
+    drain duplicate edit eliminate embed encapsulate encrypt enqueue erase evict exit expire export factor forbid forward gather
+    give grant hide hold inherit inline interpolate interpret intersect introspect lease leave let look lookup maintain make
+    materialise materialize nest obtain opt paginate pause permit pipe postpone preload prohibit promote prove provision
+    quarantine reach reapply reassign rebind recalculate recommit recompile reconcile reconnect recover recreate recycle reindex
+    reinitialise reinitialize reinstall relax rely relocate remap renew renumber repair repeat rephrase reprocess rescale reserve
+    resend resize respect resume retain retest revoke rewind roll seal serve shorten shrink sign silence stick strengthen
+    structure stub submit subscribe substitute suppress suspend tag teach tie tighten touch transfer transpose unescape unpack
+    unregister unset unsubscribe unwind weigh widen wire withdraw
     """
 )
 """Base forms of verbs that say what to do."""

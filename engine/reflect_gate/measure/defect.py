@@ -1,9 +1,10 @@
 """What an executed check showed (`defect`): nothing wrong, a wrong value, no result at all, or a crash.
 
 Read from what the item carries, in this order: a passed check shows nothing; an exception, compile error or fatal signal is a
-crash; an empty result where a value was expected is no result; any other failed check is a wrong value. A failed assertion is
-never a crash: it rests on the expected value. Only items that were executed or observed can show a defect; a plan, a file, a
-specification, a diagnosis, a repair or a success shows none, whatever it quotes.
+crash; an empty result where a value was expected is no result; any other failed check is a wrong value, and so is the output of a
+run whose text states an exit status other than 0. A failed assertion is never a crash: it rests on the expected value. Only items
+that were executed or observed can show a defect; a plan, a file, a specification, a diagnosis, a repair or a success shows none,
+whatever it quotes.
 """
 
 from __future__ import annotations
@@ -14,15 +15,19 @@ from typing import Any
 
 from ..stages._errortext import exception_class
 from ..stages._pattern import Pattern
+from .expectation import exit_status
 from .text import encodable
 
-__all__ = ["NO_RESULT", "defect", "is_no_result"]
+__all__ = ["NO_RESULT", "OBSERVED", "defect", "is_no_result"]
 
 NO_RESULT = frozenset(("", "none", "null", "nil", "undefined", "nothing", "()", "void", "no output", "<no output>", "<none>"))
 """Actual values, case-folded and stripped, that are no result."""
 
-_OBSERVED = frozenset(("test_output", "tool_output", "error", "log"))
-_EXECUTED = _OBSERVED | {"action"}
+OBSERVED = frozenset(("test_output", "tool_output", "error", "log"))
+"""Kinds of items that tell what happened."""
+
+_EXECUTED = OBSERVED | {"action"}
+_RUN = frozenset(("test_output", "tool_output"))
 _READ = 8_192
 
 _ASSERTION = Pattern(
@@ -87,7 +92,7 @@ def _asserted_class(error_class: str) -> bool:
 
 
 def defect(item: Mapping[str, Any]) -> str:
-    """Return what an item's check showed: `none`, `wrong_value`, `no_result` or `crash`. Measure `defect` 1.0.0.
+    """Return what an item's check showed: `none`, `wrong_value`, `no_result` or `crash`. Measure `defect` 1.1.0.
 
     Reads `passed, exit_code, error_class, expected, actual` and, where those do not decide, the first 8,192 characters of `text`.
     """
@@ -126,11 +131,11 @@ def _says_failed(item: Mapping[str, Any]) -> bool:
 def _textual(item: Mapping[str, Any], asserted: bool) -> str:
     """An item without an actual value: its flags and its text decide."""
     text = encodable(item["text"][:_READ])
-    if item["kind"] in _OBSERVED and not asserted and _text_crash(text):
+    if item["kind"] in OBSERVED and not asserted and _text_crash(text):
         return "crash"
     if _says_failed(item) or asserted:
         return "wrong_value"
     if item["kind"] == "error":
         return "crash"
     failing = item["kind"] == "test_output" and _FAILED.search(text) is not None and _NONE_FAILED.search(text) is None
-    return "wrong_value" if failing else "none"
+    return "wrong_value" if failing or (item["kind"] in _RUN and exit_status(text)) else "none"

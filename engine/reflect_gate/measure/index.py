@@ -8,7 +8,10 @@ from typing import Any
 
 from ..stages._errortext import exception_class
 from .anchors import Anchor, compact, core, holds
-from .defect import defect
+from .defect import OBSERVED, defect
+from .expectation import read_values
+from .failure import shown_kinds
+from .origin import foreign_items
 from .text import encodable, fold, terms
 
 __all__ = ["IndexedItem", "RecordIndex", "Searchable"]
@@ -56,11 +59,12 @@ class IndexedItem(Searchable):
     """One citable item. Its searchable text is `expected`, `actual`, `error_class`, `path` and `text`, a line each.
 
     Of a crash whose class was not kept, the class that its message tells is added. `usable` says whether the item may support a
-    cause: components 11 to 13 and the user may; a repair or a success may not, and shows no defect.
+    cause: components 11 to 13 and the user may; a repair or a success may not, and shows no defect. Where a failure was logged
+    as text alone, `item` holds the expected and actual value that the text states.
     """
 
     def __init__(self, item: Mapping[str, Any], *, usable: bool) -> None:
-        self.item = item
+        self.item = item = _with_values(item)
         self.id: str = item["id"]
         self.kind: str = item["kind"]
         self.component = str(item["component"])
@@ -73,6 +77,21 @@ class IndexedItem(Searchable):
             parts.append(exception_class(encodable(str(item.get("actual") or item["text"])[:512])))
         # The text comes last: it is what the limit may cut off.
         super().__init__("\n".join((*parts, item["text"])))
+
+    @cached_property
+    def failure_kinds(self) -> frozenset[str]:
+        """The kinds of failure that its check showed."""
+        return shown_kinds(self.item, self.defect)
+
+
+def _with_values(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Add what the text of a failed check states of its values, where the item carries none."""
+    if item["kind"] not in OBSERVED or "actual" in item or "expected" in item or item.get("passed") is True:
+        return item
+    if defect(item) != "wrong_value" and not (item["kind"] == "test_output" and defect(item) == "none"):
+        return item
+    values = read_values(item["text"])
+    return item if values is None else {**item, **values._asdict()}
 
 
 class RecordIndex:
@@ -89,6 +108,11 @@ class RecordIndex:
     def defects(self) -> dict[str, str]:
         """What each item's check showed, by id."""
         return {name: item.defect for name, item in self.items.items()}
+
+    @cached_property
+    def foreign(self) -> frozenset[str]:
+        """The ids of items whose crash comes from the check or its harness alone."""
+        return foreign_items(self.items.values())
 
     @cached_property
     def checks(self) -> tuple[IndexedItem, ...]:

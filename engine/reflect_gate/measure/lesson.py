@@ -2,9 +2,10 @@
 
 *Condition*: a phrase that says when it applies: `when`, `if` (not `check if`), `where`, `unless`, `before parsing`, `in case of`,
 `for inputs that`. *Action*: an imperative at the start of a clause, a modal (`should`, `must`, `need to`, `avoid`), or the gerund
-of an action after `by`. *Cause*: a connective (`because`, `since`, `due to`, `otherwise`, `so that`, `leads to`, `to avoid`) or a
-diagnosis (`does not handle`, `fails to`, `cannot`, `the issue is that`). Forms are read from words, not parsed: they ask whether
-the parts of a principle are there, not whether it is true.
+of an action after `by`. *Contrast*: what was done against what is to be done (`all factors instead of the odd ones`, `rather
+than`, `not just`), which says as much without an imperative. *Cause*: a connective (`because`, `since`, `due to`, `otherwise`,
+`so that`, `leads to`, `to avoid`) or a diagnosis (`does not handle`, `fails to`, `cannot`, `the issue is that`). Forms are read
+from words, not parsed: they ask whether the parts of a principle are there, not whether it is true.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..facts import Fact, ratio
-from ._english import ACTION_VERBS, phrases, word_set
+from ._english import ACTION_VERBS, STOP_WORDS, phrases, word_set
 from .anchors import Anchor, anchors_of
 from .index import RecordIndex
 from .text import analyse, fold, language, split_words, terms
 
-__all__ = ["action", "cause", "condition", "instance", "lesson_fact", "link"]
+__all__ = ["action", "cause", "condition", "contrast", "instance", "lesson_fact", "link"]
 
 _BREAK = "|"
 _BREAKS = str.maketrans(
@@ -125,6 +126,31 @@ def _action(words: Sequence[str]) -> bool:
     return False
 
 
+# -- contrast --------------------------------------------------------------------------------------------------------------------
+
+_AGAINST = (("instead", "of"), ("rather", "than"), ("as", "opposed", "to"), ("not", "just"), ("not", "only"), ("not", "merely"))
+_CONTRAST_REACH = 6
+
+
+def contrast(text: str) -> bool:
+    """Return whether a lesson sets what was done against what is to be done, and names both."""
+    return _contrast(_marked(text))
+
+
+def _contrast(words: Sequence[str]) -> bool:
+    for index, word in enumerate(words):
+        for phrase in _AGAINST:
+            if word == phrase[0] and tuple(words[index : index + len(phrase)]) == phrase:
+                behind = words[index + len(phrase) : index + len(phrase) + _CONTRAST_REACH]
+                if _names_something(words[max(0, index - _CONTRAST_REACH) : index]) and _names_something(behind):
+                    return True
+    return False
+
+
+def _names_something(words: Sequence[str]) -> bool:
+    return any(word not in STOP_WORDS and word != _BREAK and not word.isdigit() for word in words)
+
+
 # -- cause -----------------------------------------------------------------------------------------------------------------------
 
 _BECAUSE = word_set(
@@ -209,10 +235,10 @@ def instance(text: str, index: RecordIndex) -> int:
 
 
 def lesson_fact(lesson: str, claims: Mapping[str, str], index: RecordIndex, *, hedges: int) -> Fact:
-    """Return the `lesson` fact of a candidate lesson. Measure `lesson` 1.0.0.
+    """Return the `lesson` fact of a candidate lesson. Measure `lesson` 1.1.0.
 
     `claims` are the causal fields; `hedges` is the count of the hedge lexicon in the lesson, from `LexiconSet.hits`. `words`
-    counts words; `condition`, `action`, `cause` say whether those parts are there; `link` rounds down, `instance` up.
+    counts words; `condition`, `action`, `contrast`, `cause` say whether those parts are there; `link` rounds down, `instance` up.
     """
     marked = _marked(lesson)
     return (
@@ -221,6 +247,7 @@ def lesson_fact(lesson: str, claims: Mapping[str, str], index: RecordIndex, *, h
         len(analyse(lesson).words),
         _condition(marked),
         _action(marked),
+        _contrast(marked),
         _cause(marked),
         link(lesson, claims),
         instance(lesson, index),

@@ -75,7 +75,8 @@ _SHARED_TERMS = 3
 class Clause(NamedTuple):
     """A clause of a claim that states something: what it says of antonym pairs (`pair → sign`) and of a check's value.
 
-    `nothing` says that no result came out; `amount` and `size` are 1 for too much, -1 for too little, 0 where nothing is said.
+    `nothing` says that no result came out, `something` that one did, whatever the case; `amount` and `size` are 1 for too much,
+    -1 for too little, 0 where nothing is said.
     """
 
     text: str
@@ -83,6 +84,7 @@ class Clause(NamedTuple):
     anchors: tuple[Anchor, ...]
     says: Mapping[str, int]
     nothing: bool
+    something: bool
     amount: int
     size: int
 
@@ -121,9 +123,10 @@ def _clauses(claim: str) -> tuple[Clause, ...]:
         says, of_output = _says(words), not _OUTPUT.isdisjoint(words)
         denied = not NEGATIONS.isdisjoint(words)
         nothing = of_output and _phrase(words, _NOTHING) and ("return" not in words or denied)
+        something = not denied and _phrase(words, _SOMETHING) and _PARTLY.isdisjoint(words)
         amount, size = (_claimed(words, _AMOUNT), _claimed(words, _SIZE)) if of_output and not denied else (0, 0)
-        if says or nothing or amount or size:
-            found.append(Clause(piece, words, anchors_of(piece).found, says, nothing, amount, size))
+        if says or nothing or something or amount or size:
+            found.append(Clause(piece, words, anchors_of(piece).found, says, nothing, something, amount, size))
     return tuple(found)
 
 
@@ -159,9 +162,28 @@ _NOTHING = (
     ("missing", "return"),
     ("without", "returning"),
 )
+_SOMETHING = (
+    ("returns", "a", "value"),
+    ("returned", "a", "value"),
+    ("returns", "some", "value"),
+    ("returns", "values"),
+    ("returns", "something"),
+    ("has", "a", "return"),
+    ("have", "a", "return"),
+    ("includes", "a", "return"),
+    ("contains", "a", "return"),
+    ("does", "return"),
+    ("do", "return"),
+)
+_PARTLY = word_set(
+    "none null nil undefined nothing only just branch block inside within loop inner nested other helper otherwise early too"
+)
+"""Words of a clause whose `returns a value` is not said of every case, or is taken back."""
 
 
-_TELLING = frozenset((*_SIDES, *_AMOUNT, *_SIZE, "none", "nothing", "null", "undefined", "return", "returning"))
+_TELLING = frozenset(
+    (*_SIDES, *_AMOUNT, *_SIZE, "none", "nothing", "null", "undefined", "return", "returning", "returns", "returned")
+)
 """Words without one of which a clause states nothing that is read here."""
 
 
@@ -228,6 +250,11 @@ def _of_verdict(clause: Clause, item: IndexedItem) -> int:
     return said * (1 if item.defect == "none" else -1)
 
 
+def _gave(check: IndexedItem) -> int:
+    """Return 1 where a check got a result: it passed, or it shows an actual value."""
+    return int(check.defect == "none" or ("actual" in check.item and not is_no_result(check.item["actual"])))
+
+
 def _about(clause: Clause, item: IndexedItem, index: RecordIndex) -> bool:
     """Return whether a clause can be about this check: it names nothing that another check holds and this one does not."""
     return all(item.holds(anchor) or not index.some_check(anchor, methodcaller("holds", anchor)) for anchor in clause.anchors)
@@ -240,6 +267,8 @@ def _with_check(clauses: Sequence[Clause], item: IndexedItem, index: RecordIndex
         if value and _about(clause, item, index):
             borne_out = value > 0 or index.some_check(("value", clause.text), partial(_of_value, clause))
             yield max(value, 0) if borne_out else value
+        if clause.something and item.defect == "no_result" and _about(clause, item, index):
+            yield 0 if index.some_check("gave", _gave) else -1
         verdict = _of_verdict(clause, item)
         if verdict:
             borne_out = verdict > 0 or index.some_check(("verdict", clause.text), partial(_of_verdict, clause))
@@ -312,7 +341,7 @@ def _side(words: Sequence[str], pair: str, anchor: Anchor) -> int:
 def agreement(field: str, claim: str, item: IndexedItem, index: RecordIndex) -> str:
     """Return whether a causal field and an item `agree`, are in `conflict`, or say nothing (`none`) of the same thing.
 
-    Measure `polarity` 1.0.0. A conflict outweighs agreement. What another check of the record bears out is said of that
+    Measure `polarity` 1.1.0. A conflict outweighs agreement. What another check of the record bears out is said of that
     one. Linear in the texts, at most `CLAUSE_LIMIT` clauses and lines.
     """
     clauses = _clauses(claim)
