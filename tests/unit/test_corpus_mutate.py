@@ -262,7 +262,7 @@ def test_mutators_keep_their_order() -> None:
 
 WORDS = """`load_cart` never 'no such thing' returns 250 not cannot "cart['items']" load_cart() is - 0 it's 1.5 ` ' . missing"""
 CLAIM = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=60),
+    st.text(st.characters(exclude_categories=["Cs", "Cc", "Cf"]), min_size=1, max_size=60),
     st.lists(st.sampled_from([*WORDS.split(" "), "\n"]), min_size=1, max_size=12).map(" ".join),
 )
 
