@@ -4,6 +4,8 @@
 
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
+from reflect_store.records import DerivedFrom, Edge, Lesson, Level, Standing, StoredLesson
+
 __all__ = [
     "Admission",
     "Calibration",
@@ -46,7 +48,6 @@ Kind: TypeAlias = Literal[
 ]
 Oracle: TypeAlias = Literal["none", "self_written", "repeats_example", "authoritative"]
 Outcome: TypeAlias = Literal["resolved", "escalated"]
-Level: TypeAlias = Literal["episodic", "procedural", "meta_strategy"]
 RejectedReason: TypeAlias = Literal["speculative", "contradicts_store", "shallow", "too_vague", "thin_evidence"]
 
 
@@ -179,30 +180,6 @@ class Response(TypedDict):
     reflection: Reflection | None
 
 
-class DerivedFrom(TypedDict):
-    """Where a lesson came from."""
-
-    failures: list[str]
-    successes: list[str]
-
-
-class Lesson(TypedDict):
-    """What was admitted to memory: S2's twelve fields."""
-
-    statement: str
-    type: Level
-    scope: str
-    derived_from: DerivedFrom
-    evidence: list[str]
-    counterexamples: list[str]
-    confidence: float
-    times_applied: int
-    times_helped: int
-    times_hurt: int
-    supersedes: str | None
-    superseded_by: str | None
-
-
 class Project(TypedDict, total=False):
     """What is known of where a failure happened."""
 
@@ -218,23 +195,8 @@ class Envelope(TypedDict):
     signature: str
     project: Project
     red_flag: bool
-    status: NotRequired[Literal["active", "flagged", "superseded", "retired"]]
+    status: NotRequired[Standing]
     bundle: str
-
-
-class StoredLesson(TypedDict):
-    """A lesson in a store view."""
-
-    id: str
-    lesson: Lesson
-    signature: str
-
-
-class Edge(TypedDict):
-    """A signature and a lesson that explains it."""
-
-    signature: str
-    lesson_id: str
 
 
 class StoreView(TypedDict):

@@ -78,6 +78,12 @@ class Case:
         return self.lexicons.hits({name: self.reflection[name] for name in TEXT_FIELDS})
 
     @cached_property
+    def explaining(self) -> Sequence[str]:
+        """The ids of the view's lessons that explain this failure's signature, sorted."""
+        view = self.request.get("store_view") or {}
+        return sorted({edge["lesson_id"] for edge in view.get("edges", ()) if edge["signature"] == self.signature})
+
+    @cached_property
     def store_lessons(self) -> Sequence[Mapping[str, Any]]:
         """The lessons of the store view, none where the request has no view."""
         view = self.request.get("store_view") or {}

@@ -17,21 +17,15 @@ from ._signature import signature, site, template
 __all__ = ["STAGE", "conclude", "measure", "record_signature", "signature", "site", "template"]
 
 
-def _prior(case: Case) -> str | None:
-    view = case.request.get("store_view") or {}
-    known = sorted(edge["lesson_id"] for edge in view.get("edges", ()) if edge["signature"] == case.signature)
-    return known[0] if known else None
-
-
 def measure(case: Case) -> list[Fact]:
     """Return the `signature` fact: whether an admitted lesson of the store view already explains it."""
-    return [("signature", _prior(case) is not None)]
+    return [("signature", bool(case.explaining))]
 
 
 def conclude(case: Case, judgement: Judgement) -> Mapping[str, Any]:
     """Return `signature, reflected_before, prior_reflection_id`, S2 §3.2."""
     del judgement
-    prior = _prior(case)
+    prior = next(iter(case.explaining), None)
     return {"signature": case.signature, "reflected_before": prior is not None, "prior_reflection_id": prior}
 
 

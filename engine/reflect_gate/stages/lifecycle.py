@@ -32,10 +32,7 @@ def _external(case: Case) -> bool:
 
 
 def _corroborations(case: Case) -> int:
-    own = case.signature
-    view = case.request.get("store_view") or {}
-    same = {edge["lesson_id"] for edge in view.get("edges", ()) if edge["signature"] == own}
-    lessons = [entry["lesson"] for entry in case.store_lessons if entry["id"] in same]
+    lessons = [entry["lesson"] for entry in case.store_lessons if entry["id"] in case.explaining]
     failures = {failure for lesson in lessons for failure in lesson["derived_from"]["failures"]}
     return len(failures - {case.record["failure_id"]})
 
