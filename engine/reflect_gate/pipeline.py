@@ -19,7 +19,7 @@ from .policy import Bundle
 from .policy.model import EncodedFact, Firing, Interner
 from .runtime import Runtime, runtime
 from .stages import admit, calibrate, evidence, generalize, ground, ledger, lifecycle
-from .stages._case import Case, Finding, Judgement, Stage
+from .stages._case import Case, Stage
 from .stages._prepare import prepare
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _Run:
         fired = session.advance(stage.name, encoded)
         self.facts += encoded
         self.firings += fired
-        judgement = self._judge(stage.name, fired)
+        judgement = self.gate.judge(stage.name, fired, self.interner)
         self.case.judgements[stage.name] = judgement
         self.case.outputs[stage.name] = stage.conclude(self.case, judgement)
 
@@ -67,25 +67,6 @@ class _Run:
             return []
         name, judgement = next(reversed(self.case.judgements.items()))
         return [("conclusion", name, judgement.verdict)] if name in load_vocabulary().stages else []
-
-    def _judge(self, stage: str, fired: Sequence[Firing]) -> Judgement:
-        """Return the most severe verdict that a rule says, or that a disabled rule set says by being neutral."""
-        spec = load_vocabulary().stages.get(stage)
-        if spec is None:
-            return Judgement("", ())
-        findings = self._findings(fired)
-        said = [finding.verdict for finding in findings]
-        said += [ruleset.neutral for ruleset in self.case.bundle.rulesets_of(stage) if not ruleset.on and ruleset.decides]
-        verdict = max(said, key=spec.verdicts.index) if said else spec.default
-        return Judgement(verdict, findings)
-
-    def _findings(self, fired: Sequence[Firing]) -> tuple[Finding, ...]:
-        name = self.interner.name
-        found = {
-            Finding(rule, name(verdict), name(reason), name(about))
-            for rule, (verdict, reason, about) in self.gate.finding_heads(fired)
-        }
-        return tuple(sorted(found))
 
 
 def _check(request: Mapping[str, Any], bundle: Bundle) -> tuple[dict[str, Any], Record]:

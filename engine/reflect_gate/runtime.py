@@ -5,18 +5,23 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
-from .facts import Fact
-from .infer import make_engine
+from .facts import Fact, load_vocabulary
+from .infer import Engine, make_engine
 from .infer.explain import Explainer
 from .measure.lexicon import LexiconSet
 from .policy import Bundle
 from .policy.model import EncodedFact, Firing, Interner, Join
+from .stages._judgement import Finding, Judgement
 
-__all__ = ["Runtime", "runtime"]
+__all__ = ["AFTERWARDS", "Runtime", "runtime"]
 
 _KEPT = 8
+
+AFTERWARDS = frozenset(("sweep", "adjudicate", "retrieve", "record"))
+"""The stages that look after what is stored: each judges alone, no evaluation runs it, and its rules hear of no other."""
 
 
 class Runtime:
@@ -26,7 +31,8 @@ class Runtime:
         program = bundle.program
         self.bundle = bundle
         self.program = program
-        self.engine = make_engine(program, bundle.engine, bundle.cross_check, bundle.generated)
+        judging = [stage for stage in program.stages if stage not in AFTERWARDS]
+        self.engine = make_engine(program, bundle.engine, bundle.cross_check, bundle.generated, judging)
         self.lexicons = LexiconSet(bundle.lexicons)
         self.identity: Mapping[str, Any] = {
             "name": bundle.name,
@@ -39,6 +45,12 @@ class Runtime:
         self._types = {declared.name: index for index, declared in enumerate(program.types)}
         self._numbers = {name: number for number, name in enumerate(program.symbols)}
         self._finding = self._types["finding"]
+
+    @cached_property
+    def _afterwards(self) -> Engine:
+        """The engine of the stages that no evaluation advances; a process that judges alone never builds it."""
+        bundle = self.bundle
+        return make_engine(self.program, bundle.engine, bundle.cross_check, bundle.generated, AFTERWARDS)
 
     def interner(self) -> Interner:
         """Return the numbers of a new evaluation."""
@@ -64,6 +76,32 @@ class Runtime:
                             for value in head.values
                         ),
                     )
+
+    def judge(self, stage: str, fired: Sequence[Firing], interner: Interner) -> Judgement:
+        """Return the most severe verdict that a rule says, or that a disabled rule set says by being neutral."""
+        spec = load_vocabulary().stages.get(stage)
+        if spec is None:
+            return Judgement("", ())
+        findings = self._findings(fired, interner)
+        said = [finding.verdict for finding in findings]
+        said += [ruleset.neutral for ruleset in self.bundle.rulesets_of(stage) if not ruleset.on and ruleset.decides]
+        verdict = max(said, key=spec.verdicts.index) if said else spec.default
+        return Judgement(verdict, findings)
+
+    def _findings(self, fired: Sequence[Firing], interner: Interner) -> tuple[Finding, ...]:
+        name = interner.name
+        found = {
+            Finding(rule, name(verdict), name(reason), name(about))
+            for rule, (verdict, reason, about) in self.finding_heads(fired)
+        }
+        return tuple(sorted(found))
+
+    def conclude(self, stage: str, facts: Sequence[Fact]) -> Judgement:
+        """Return what the rules of a stage of `AFTERWARDS` say of facts alone, in a session of their own."""
+        interner = self.interner()
+        with self._afterwards.session(self.bundle.limits) as session:
+            fired = session.advance(stage, self.encode(facts, interner))
+        return self.judge(stage, fired, interner)
 
     def explainer(self, facts: Sequence[EncodedFact], firings: Sequence[Firing], interner: Interner) -> Explainer:
         """Return what can say why of one evaluation."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from . import documents
+from ._validator import import_validator
 from .config import Limits
 from .errors import ReflectGateError, Source, did_you_mean, raise_all
 from .resources import data_path
@@ -70,11 +71,14 @@ def _family(name: str) -> Mapping[str, dict[str, Any]]:
 def _fast(name: str) -> jsonschema_rs.Draft202012Validator | None:
     """Return the fast validator, `None` where jsonschema-rs cannot be imported."""
     try:
-        import jsonschema_rs
+        rust = import_validator()
     except ImportError:
         return None
-    registry = jsonschema_rs.Registry(list(_family(name).items()))
-    return jsonschema_rs.Draft202012Validator(schema(name), registry=registry, pattern_options=jsonschema_rs.RegexOptions())
+    registry = rust.Registry(list(_family(name).items()))
+    validator: jsonschema_rs.Draft202012Validator = rust.Draft202012Validator(
+        schema(name), registry=registry, pattern_options=rust.RegexOptions()
+    )
+    return validator
 
 
 @functools.cache

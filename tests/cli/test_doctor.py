@@ -75,7 +75,7 @@ def test_policies_that_do_not_load_are_1(tmp_path: Path, capfd: pytest.CaptureFi
     assert main(["doctor", "--policies", str(broken)]) == 1
     out = capfd.readouterr().out
     assert "fail  policies" in out
-    assert f"{broken}:2" in out
+    assert f"{broken}:1:1" in out
     assert "cache" in out
 
 

@@ -18,7 +18,7 @@ from reflect_gate.facts import Domain, Fact, load_vocabulary
 __all__ = ["ALL_STAGES", "Policies", "facts_for", "policies", "write"]
 
 Policies = list[dict[str, Any]]
-ALL_STAGES = ("evidence", "ledger", "ground", "generalize", "calibrate", "admit", "lifecycle")
+ALL_STAGES = ("evidence", "ledger", *load_vocabulary().stages)
 _JUDGING = ALL_STAGES[2:]
 _PRIVATE_DOMAINS = ("field", "flag", "percent", "id", "count", "kind")
 _ORDERED = {"count", "scaled"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reflect_gate import Bundle
 from reflect_gate.measure.lexicon import LexiconSet
-from reflect_gate.policy.atoms import atoms
+from reflect_gate.policy.atoms import BEYOND, atoms, searched
 
 EXAMPLES = {
     "be more careful": (("be more careful",),),
@@ -26,6 +26,10 @@ EXAMPLES = {
     "ab{2}c": (("ab",), ("c",)),
     "x|": (),
     "Straße": (("stra",), ("e",)),
+    "naïve": ((BEYOND,), ("ve",), ("na",)),
+    "(?:игнорируй|забудь) (?:prompt|всё)": ((BEYOND,), ("prompt", BEYOND), (" ",)),
+    "忽略": (("忽略",),),
+    "\u212a": (),
 }
 
 
@@ -35,19 +39,19 @@ def test_examples(pattern: str, expected: tuple[tuple[str, ...], ...]) -> None:
     assert atoms(pattern) == expected
 
 
-PIECES = st.sampled_from(
-    ["a", "b", "cc", " ", "(?:a|bb)", "(?:ab)?", "[ab]", "[^a]", r"\w", r"\b", ".", "c+", "b*", "a?", "(?:b|)", "a{2}", "b{0,2}"]
-)
+LETTERS = ["a", "b", "cc", " ", "é", "Ж", "ß", "ſ", "\u212a", "忽"]
+PARTS = ["(?:a|bb)", "(?:ab)?", "[ab]", "[^a]", r"\w", r"\b", ".", "c+", "b*", "a?", "(?:b|)", "a{2}", "b{0,2}"]
+PIECES = st.sampled_from([*LETTERS, *PARTS])
 
 
 @given(
     st.lists(st.lists(PIECES, min_size=1, max_size=5).map("".join), min_size=1, max_size=3).map("|".join),
-    st.text("abc ", max_size=12),
+    st.text("abc éÉжЖßſsk忽", max_size=12),
 )
 def test_a_match_holds_an_atom(pattern: str, text: str) -> None:
-    """For any pattern and text: a match implies an atom in the text."""
-    if re2.search(pattern, text):
-        assert all(any(atom in text for atom in need) for need in atoms(pattern))
+    """For any pattern and lowered text: a match, of any case, implies an atom in the text that is searched."""
+    if re2.search(f"(?i){pattern}", text):
+        assert all(any(atom in searched(text) for atom in need) for need in atoms(pattern))
 
 
 def test_shipped_patterns_are_told_apart(structured: Bundle) -> None:

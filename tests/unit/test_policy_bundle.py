@@ -128,7 +128,8 @@ def test_program_of_the_small_policies(write_policies: Write) -> None:
     """Symbols are sorted and shared, types are private to their owner, tests are numbers, joins point at positive patterns."""
     program = load_bundle(policies=write_policies(), as_of=AS_OF).program
     assert list(program.symbols) == sorted(set(program.symbols))
-    assert program.stages == ("evidence", "ledger", "ground", "generalize", "calibrate", "admit", "lifecycle")
+    judged = ("evidence", "ledger", "ground", "generalize", "calibrate", "dedupe", "admit", "lifecycle")
+    assert program.stages == (*judged, "sweep", "adjudicate", "retrieve", "record")
     assert [(decl.owner, decl.name) for decl in program.types if decl.owner] == [
         ("admission", "earned"),
         ("grounding", "supported"),

@@ -7,7 +7,7 @@ patterns is asserted once per lane, each lane serving at most `LANE` patterns, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Final, NamedTuple
 
@@ -319,13 +319,14 @@ def _check(program: Program) -> None:
                 raise _too_large(rule, f"has a pattern with more than {_JOINS} joins")
 
 
-def build(program: Program) -> Network:
-    """Return the network of `program`; `engine-limit` where the C engine cannot hold it."""
+def build(program: Program, stages: Container[str] | None = None) -> Network:
+    """Return the network of the rules of `stages`, of all when absent; `engine-limit` where the C engine cannot hold it."""
     _check(program)
     levels = _levels(program)
     writer = _Writer(program)
     for rule in program.rules:
-        writer.rule(rule, levels[rule.number])
+        if stages is None or rule.stage in stages:
+            writer.rule(rule, levels[rule.number])
     sentinels = [f'"O":{{"cap":1,"all":[{{"A":{{"{OPEN}":1}}}}]}}', f'"E":{{"cap":1,"all":[{{"A":{{"{END}":1}}}}]}}']
     return Network(
         "{" + ",".join([*sentinels, *writer.rules]) + "}",

@@ -21,7 +21,7 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import chain
 from operator import itemgetter
 from types import TracebackType
@@ -102,13 +102,13 @@ class Durable:
 
     name: Final = "durable"
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, stages: Container[str] | None = None) -> None:
         try:
             self.library: Any = importlib.import_module("durable_rules_engine")
         except ImportError as error:
             raise failed(f"durable_rules cannot be imported: {error}") from error
         self.program = program
-        self.network = build(program)
+        self.network = build(program, stages)
         self.wanted: list[Wanted] = [bool(lanes) for lanes in self.network.lanes]
         self._encode_by([[_plain_encoder(lane, positions) for lane, positions in lanes] for lanes in self.network.lanes])
         self.one_lane = all(len(lanes) <= 1 for lanes in self.network.lanes)

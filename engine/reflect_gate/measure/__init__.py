@@ -13,6 +13,7 @@ MEASURES: dict[str, str] = {
     "backing": "1.1.0",
     "defect": "1.1.0",
     "expectation": "1.0.0",
+    "hazards": "1.0.0",
     "failure": "1.0.0",
     "fault": "1.0.0",
     "lesson": "1.1.0",
@@ -21,6 +22,7 @@ MEASURES: dict[str, str] = {
     "origin": "1.0.0",
     "polarity": "1.1.0",
     "scope": "1.0.0",
+    "stray": "1.0.0",
     "support": "1.1.0",
     "text": "1.0.0",
 }

@@ -15,7 +15,9 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import ReflectGateError
+from ..policy.atoms import searched
 from ._english import STOP_WORDS
+from ._sieve import Sieve, has_gap
 from .text import Normal, normalise, placed_words
 
 __all__ = ["MATCH_LIMIT", "SPAN_LIMIT", "LexiconHit", "LexiconSet", "Span", "wrapped"]
@@ -75,15 +77,20 @@ class LexiconHit:
 class _Pattern:
     """One pattern of a group; compiled on its own when it may occur. A text that holds it holds one of each of its `atoms`."""
 
-    def __init__(self, lexicon: str, group: str, source: str, atoms: Sequence[Sequence[str]]) -> None:
+    def __init__(self, lexicon: str, group: str, written: str, atoms: Sequence[Sequence[str]]) -> None:
         self.lexicon = lexicon
         self.group = group
-        self.source = source
-        self._atoms = atoms
+        self.atoms = atoms
+        self._written = written
+
+    @cached_property
+    def source(self) -> str:
+        """The pattern as it is matched; most are never asked for it by one request."""
+        return wrapped(self._written)
 
     def possible(self, text: str) -> bool:
-        """Return whether a lowered text may hold a match."""
-        for need in self._atoms:
+        """Return whether a lowered `atoms.searched` text may hold a match."""
+        for need in self.atoms:
             for atom in need:
                 if atom in text:
                     break
@@ -146,7 +153,7 @@ class LexiconSet:
 
     def __init__(self, lexicons: Mapping[str, _Lexicon]) -> None:
         self._patterns = [
-            _Pattern(name, group.id, wrapped(pattern), needed)
+            _Pattern(name, group.id, pattern, needed)
             for name, lexicon in sorted(lexicons.items())
             for group in lexicon.groups
             for pattern, needed in zip(group.patterns, group.atoms or ((),) * len(group.patterns), strict=True)
@@ -154,13 +161,22 @@ class LexiconSet:
         self._calls = 0
 
     @cached_property
+    def _joined(self) -> list[_Pattern]:
+        return [pattern for pattern in self._patterns if not has_gap(pattern)]
+
+    @cached_property
+    def _sieve(self) -> Sieve:
+        """The patterns with gaps, which are kept out of the automaton."""
+        return Sieve([pattern for pattern in self._patterns if has_gap(pattern)], _options())
+
+    @cached_property
     def _automaton(self) -> tuple[Any, int]:
-        """The automaton of all patterns, and the number of one that every text holds: without it the automaton gave up."""
+        """The automaton of the patterns without gaps, and the number of one that every text holds: without it, it gave up."""
         import re2
 
         built = re2.Set.SearchSet(_options())
         try:
-            for pattern in self._patterns:
+            for pattern in self._joined:
                 built.Add(pattern.source)
             sentinel: int = built.Add(r"\z")
             built.Compile()
@@ -170,13 +186,15 @@ class LexiconSet:
 
     def _occurring(self, text: str, possible: Sequence[_Pattern] | None) -> Sequence[_Pattern]:
         """Return, in order, at least the patterns that a lowered text holds, of those that are `possible` where that is known."""
+        ready = searched(text)
         if possible is not None:
-            return possible
+            return [pattern for pattern in possible if pattern.possible(ready)]
         automaton, sentinel = self._automaton
         found = automaton.Match(text)
         if sentinel not in found:
             raise ReflectGateError("measure-lexicon", f"the lexicons need more than {_MEMORY} bytes for one text")
-        return [self._patterns[number] for number in sorted(found) if number != sentinel]
+        joined = [self._joined[number] for number in sorted(found) if number != sentinel]
+        return joined + self._sieve.possible(ready)
 
     def hits(self, texts: Mapping[str, str]) -> tuple[LexiconHit, ...]:
         """Return every lexicon found in every text (target → text), by target in the given order, then by lexicon.
@@ -189,7 +207,7 @@ class LexiconSet:
         normals = {target: normalise(text) for target, text in texts.items() if text}
         possible = None
         if self._calls <= _FIRST:
-            every = "\n".join([_lowered(normal.text) for normal in normals.values()])
+            every = searched("\n".join([_lowered(normal.text) for normal in normals.values()]))
             possible = [pattern for pattern in self._patterns if pattern.possible(every)]
         return tuple(hit for target, normal in normals.items() for hit in self._hits(target, normal, possible))
 

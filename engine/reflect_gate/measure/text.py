@@ -10,10 +10,6 @@ stop word, has two characters or more, and is no plain number.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
-import types
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -150,17 +146,11 @@ def words(text: str) -> list[str]:
 
 @cache
 def _stemmer() -> Callable[[str], str]:
-    """Return the Snowball stemmer for English.
+    """Return the Snowball stemmer for English."""
+    import Stemmer
 
-    Importing `snowballstemmer` itself loads the stemmers of thirty-six languages (28 ms); a package of a private name over the
-    same folder loads two modules.
-    """
-    alias = "reflect_gate_snowball"
-    found = importlib.util.find_spec("snowballstemmer")
-    package = types.ModuleType(alias)
-    package.__path__ = list(found.submodule_search_locations or ()) if found else []
-    sys.modules[alias] = package
-    stem: Callable[[str], str] = importlib.import_module(f"{alias}.english_stemmer").EnglishStemmer().stemWord
+    # `_stem` keeps what was stemmed; the stemmer needs no memory of its own.
+    stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
     return stem
 
 

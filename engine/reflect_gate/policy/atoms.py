@@ -4,15 +4,19 @@ A process that judges one request would spend most of its time building the auto
 asks which literals occur at all, and compiles only the patterns that can match. An atom set is a necessary condition and nothing
 more: the pattern itself still decides. Whatever cannot be read gives no atoms, and its pattern is always tried.
 
-The text is the lowered normal form that `measure.lexicon` matches on: its ASCII letters are small.
+The text is the lowered normal form that `measure.lexicon` matches on: its ASCII letters are small. A letter beyond ASCII has two
+cases that the text keeps, so no literal is certain of it, but one thing is: a text of ASCII alone holds no such letter.
 """
 
 from __future__ import annotations
 
-__all__ = ["ATOM_LIMIT", "atoms"]
+__all__ = ["ATOM_LIMIT", "BEYOND", "atoms", "searched"]
 
 ATOM_LIMIT = 160
 """Alternatives beyond which a set of literals tells too little to be worth asking for."""
+
+BEYOND = "\x80"
+"""The literal that stands for any character beyond ASCII; `searched` texts hold it where they hold one."""
 
 SETS = 4
 """How many sets are kept of one pattern, the most telling first."""
@@ -23,6 +27,11 @@ _SPECIAL = frozenset("\\.[]()|?*+{}^$")
 
 class _UnreadableError(Exception):
     """The pattern uses something that this reader does not know."""
+
+
+def searched(text: str) -> str:
+    """Return the text in which the literals of atoms are looked for."""
+    return text if text.isascii() else text + BEYOND
 
 
 def atoms(pattern: str) -> tuple[tuple[str, ...], ...]:
@@ -40,7 +49,22 @@ def atoms(pattern: str) -> tuple[tuple[str, ...], ...]:
 
 def _weight(need: _Need) -> tuple[int, int, list[str]]:
     """How much a set tells: its shortest literal first, then how few there are."""
-    return min(map(len, need)), -len(need), sorted(need)
+    return min(map(_length, need)), -len(need), sorted(need)
+
+
+def _length(literal: str) -> int:
+    """How long a literal is; few texts of the trade hold letters beyond ASCII, so that these tell as much as a word."""
+    return 6 if literal == BEYOND else len(literal)
+
+
+def _character(found: str) -> tuple[str, list[_Need]]:
+    """Return the literal that a character is, or what a text needs for it."""
+    if found.isascii():
+        return found.lower(), []
+    if found.lower() == found.upper():
+        return found, []
+    # The long s and the sign of the kelvin match letters of ASCII.
+    return "", [] if found.casefold().isascii() else [frozenset({BEYOND})]
 
 
 class _Reader:
@@ -99,9 +123,7 @@ class _Reader:
             return "", []
         if found in _SPECIAL:
             raise _UnreadableError
-        # Beyond ASCII the text keeps its case and the pattern disregards it, so only what has no case is certain.
-        certain = found.isascii() or found.lower() == found.upper()
-        return (found.lower() if certain else ""), []
+        return _character(found)
 
     def _group(self) -> list[_Need]:
         if self._next() == "?":

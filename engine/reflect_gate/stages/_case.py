@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..facts import Fact
 from ..measure.index import RecordIndex
 from ..measure.lexicon import LexiconHit, LexiconSet
+from ._judgement import Finding, Judgement
 from ._record import record_signature
 
 if TYPE_CHECKING:
@@ -19,22 +20,6 @@ __all__ = ["CAUSAL_FIELDS", "TEXT_FIELDS", "Case", "Finding", "Judgement", "Stag
 
 CAUSAL_FIELDS = ("failed_assumption", "overlooked_evidence", "strategy_error", "violated_invariant")
 TEXT_FIELDS = (*CAUSAL_FIELDS, "counterfactual", "candidate_lesson", "scope")
-
-
-class Finding(NamedTuple):
-    """What one rule said: its stage's `verdict`, the reason code, and what it is about (an item id or a field)."""
-
-    rule: int
-    verdict: str
-    reason: str
-    about: str
-
-
-class Judgement(NamedTuple):
-    """A stage's verdict and the findings that its rules derived, in a fixed order."""
-
-    verdict: str
-    findings: tuple[Finding, ...]
 
 
 class Case:

@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..facts import Fact
+from ..measure.hazards import hazard_facts
 from ..measure.support import cite_facts, claim_facts, support_facts
-from ._case import Case, Judgement, Stage
+from ._case import TEXT_FIELDS, Case, Judgement, Stage
 
 __all__ = ["STAGE", "conclude", "measure"]
 
 
 def measure(case: Case) -> list[Fact]:
-    """Return `hits` of every lexicon, and `claim`, `cite` and `support` facts of the causal fields against the cited items."""
+    """Return `hits` of every lexicon, hazards of every text, and what the causal fields claim, cite and are supported by."""
     cited = case.reflection["evidence_ids"]
     facts: list[Fact] = [("hits", hit.lexicon, hit.target, hit.count, hit.coverage) for hit in case.hits]
+    texts = {name: case.reflection[name] for name in TEXT_FIELDS}
+    facts += hazard_facts(texts, case.hits, case.lexicons, (item.terms for item in case.index.items.values()))
     facts += claim_facts(case.claims, case.index)
     facts += cite_facts(cited, case.index)
     facts += support_facts(case.claims, cited, case.index)
