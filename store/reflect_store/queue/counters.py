@@ -1,0 +1,59 @@
+"""What a queue counts, by process. Metrics are made of it elsewhere; nothing is imported here for them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Counters", "Gauges"]
+
+
+class Gauges(NamedTuple):
+    """Sizes at a moment: jobs that wait, records in `wal/` (waiting or being worked on), dead letters."""
+
+    queue_depth: int
+    wal_segments: int
+    dlq_size: int
+
+
+class Counters:
+    """Totals since the process began; every attribute only grows."""
+
+    __slots__ = (
+        "attempts",
+        "enqueue",
+        "persist_failures",
+        "processing_count",
+        "processing_seconds",
+        "retries",
+        "stale_discarded",
+        "unreadable",
+        "wal_corruption",
+        "write_failures",
+    )
+
+    def __init__(self) -> None:
+        self.enqueue: dict[str, int] = dict.fromkeys(("accepted", "rejected_full", "deduped", "dropped_oldest"), 0)
+        self.attempts: dict[str, int] = dict.fromkeys(("success", "skipped", "transient", "permanent"), 0)
+        self.retries: dict[int, int] = {}
+        """By the number of the attempt that failed."""
+        self.processing_seconds: dict[str, float] = dict.fromkeys(self.attempts, 0.0)
+        self.processing_count: dict[str, int] = dict.fromkeys(self.attempts, 0)
+        self.wal_corruption = 0
+        self.stale_discarded = 0
+        self.persist_failures = 0
+        """Attempts that failed because the handler could not keep its result (`PersistError`)."""
+        self.write_failures = 0
+        """Changes of a record that the queue itself could not write down."""
+        self.unreadable = 0
+        """Records that were left where they are, because they could not be read or are of a later version."""
+
+    def processed(self, outcome: str, seconds: float) -> None:
+        """Count an attempt of that outcome and length."""
+        self.attempts[outcome] = self.attempts.get(outcome, 0) + 1
+        self.processing_seconds[outcome] = self.processing_seconds.get(outcome, 0.0) + seconds
+        self.processing_count[outcome] = self.processing_count.get(outcome, 0) + 1
+
+    def as_dict(self) -> dict[str, object]:
+        """Return a copy of all totals by name."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {name: dict(value) if isinstance(value, dict) else value for name, value in values.items()}
