@@ -6,29 +6,8 @@ events (`draft`), the only truth; what holds now is read from projections that a
 
 from __future__ import annotations
 
-from .checking import Report
-from .errors import Place, StoreError
-from .events import GENESIS, Draft, Event, Head, draft
-from .exchange import Imported
-from .memory import memory_store
-from .protocol import Backend, Page, Row, Rows, Status, Store, Transaction
-from .records import (
-    EMPTY_VIEW,
-    LESSON_FIELDS,
-    DerivedFrom,
-    Edge,
-    Envelope,
-    Lesson,
-    Level,
-    Standing,
-    StoredLesson,
-    StoreView,
-    new_lesson,
-)
-from .shapes import EVENT_TYPES
-from .sqlite import open_store
-from .store import EventStore
-from .tables import TABLES, TableName
+import importlib
+from typing import TYPE_CHECKING, Final
 
 __all__ = [
     "EMPTY_VIEW",
@@ -39,19 +18,25 @@ __all__ = [
     "Backend",
     "DerivedFrom",
     "Draft",
+    "EarlierFailure",
     "Edge",
     "Envelope",
     "Event",
     "EventStore",
+    "Found",
     "Head",
+    "HeldCandidate",
     "Imported",
+    "Index",
     "Lesson",
     "Level",
+    "Origin",
     "Page",
     "Place",
     "Report",
     "Row",
     "Rows",
+    "SearchQuery",
     "Standing",
     "Status",
     "Store",
@@ -60,8 +45,94 @@ __all__ = [
     "StoredLesson",
     "TableName",
     "Transaction",
+    "ViewQuery",
     "draft",
     "memory_store",
     "new_lesson",
     "open_store",
 ]
+
+if TYPE_CHECKING:
+    from .checking import Report
+    from .errors import Place, StoreError
+    from .events import GENESIS, Draft, Event, Head, draft
+    from .exchange import Imported
+    from .memory import memory_store
+    from .protocol import Backend, Index, Page, Row, Rows, Status, Store, Transaction
+    from .records import (
+        EMPTY_VIEW,
+        LESSON_FIELDS,
+        DerivedFrom,
+        EarlierFailure,
+        Edge,
+        Envelope,
+        HeldCandidate,
+        Lesson,
+        Level,
+        Origin,
+        Standing,
+        StoredLesson,
+        StoreView,
+        new_lesson,
+    )
+    from .searching import Found, SearchQuery
+    from .shapes import EVENT_TYPES
+    from .sqlite import open_store
+    from .store import EventStore
+    from .tables import TABLES, TableName
+    from .viewing import ViewQuery
+
+_HOME: Final = {
+    "Backend": "protocol",
+    "DerivedFrom": "records",
+    "Draft": "events",
+    "EMPTY_VIEW": "records",
+    "EVENT_TYPES": "shapes",
+    "EarlierFailure": "records",
+    "Edge": "records",
+    "Envelope": "records",
+    "Event": "events",
+    "EventStore": "store",
+    "Found": "searching",
+    "GENESIS": "events",
+    "Head": "events",
+    "HeldCandidate": "records",
+    "Imported": "exchange",
+    "Index": "protocol",
+    "LESSON_FIELDS": "records",
+    "Lesson": "records",
+    "Level": "records",
+    "Origin": "records",
+    "Page": "protocol",
+    "Place": "errors",
+    "Report": "checking",
+    "Row": "protocol",
+    "Rows": "protocol",
+    "SearchQuery": "searching",
+    "Standing": "records",
+    "Status": "protocol",
+    "Store": "protocol",
+    "StoreError": "errors",
+    "StoreView": "records",
+    "StoredLesson": "records",
+    "TABLES": "tables",
+    "TableName": "tables",
+    "Transaction": "protocol",
+    "ViewQuery": "viewing",
+    "draft": "events",
+    "memory_store": "memory",
+    "new_lesson": "records",
+    "open_store": "sqlite",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: a hook that only puts a job does not pay for the store (PEP 562)."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{home}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

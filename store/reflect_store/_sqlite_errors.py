@@ -9,7 +9,7 @@ from typing import Final
 
 from .errors import Place, StoreError
 
-__all__ = ["APPLICATION_ID", "told", "translated"]
+__all__ = ["APPLICATION_ID", "damage_named", "told", "translated"]
 
 APPLICATION_ID: Final = 0x52474154
 """Marks an SQLite file as a store ("RGAT")."""
@@ -28,8 +28,16 @@ _KINDS: Final = {
 }
 
 
+def _damaged_index(place: str) -> StoreError:
+    return StoreError("store-corrupt", "the search index is damaged; `reflect-gate store rebuild` makes it anew", Place(place))
+
+
 def told(error: sqlite3.Error, place: str) -> StoreError:
     """Return the store's error for an error of SQLite."""
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_CORRUPT_VTAB:
+        return StoreError(
+            "store-corrupt", "the search index is damaged; `reflect-gate store rebuild` makes it anew", Place(place)
+        )
     # The lower byte is the primary result code; errors of the module itself have none.
     primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
     code, message = _KINDS.get(primary, ("store-io", "the store cannot be used"))
@@ -47,3 +55,16 @@ def translated(place: str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         # SQLite hands on whatever bytes a damaged page holds.
         raise StoreError("store-corrupt", "the file is damaged: a text is no UTF-8", Place(place)) from error
+
+
+@contextmanager
+def damage_named(place: str) -> Iterator[None]:
+    """Raise errors of SQLite within as the store's, those of a search index that cannot be opened or read as its damage."""
+    with translated(place):
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            # An index that misses a table or a page is an error in the statement to one version and corruption to another.
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT):
+                raise _damaged_index(place) from error
+            raise

@@ -21,6 +21,7 @@ LAYOUT: Final = migrations("sqlite")[-1][0]
 _SQL: Final = queries("store")
 _MAGIC: Final = b"SQLite format 3\0"
 _PATIENCE: Final = 0.01
+_CACHE: Final = 64 * 1024
 _MOST_LOG: Final = 16 * 1024 * 1024
 
 
@@ -49,6 +50,8 @@ def connect(path: Path, timeout: float, *, read_only: bool) -> sqlite3.Connectio
         connection.execute("PRAGMA trusted_schema = OFF")
         # Erased payloads and dropped rows are overwritten, not only forgotten.
         connection.execute("PRAGMA secure_delete = ON")
+        # Rows of a large store lie far apart: 64 MiB of pages at most, taken as they are read.
+        connection.execute(f"PRAGMA cache_size = {-_CACHE:d}")
         # A large import leaves a large log, which would stay as long as the store is open.
         connection.execute(f"PRAGMA journal_size_limit = {_MOST_LOG:d}")
     except BaseException:
@@ -65,6 +68,8 @@ def scratch_connection() -> sqlite3.Connection:
     for _, script in migrations("sqlite"):
         for statement in statements(script):
             connection.execute(statement)
+    # One transaction, which nobody ends: the search index would else write a piece of itself with every row.
+    connection.execute(_SQL["begin_writing"])
     return connection
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import orjson
 
 from ._cursor import cursor_of, position
+from ._fts import FtsIndex
 from ._sql import queries
 from .events import GENESIS, Event, Head, canonical
 from .protocol import Page, Row
@@ -37,13 +38,19 @@ def _statement(name: str, table: TableName, where: tuple[str, ...] = ()) -> str:
 class SqliteRows:
     """Rows in the tables of one connection; whoever holds the connection sees to transactions."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, place: str) -> None:
         self._connection = connection
+        self.index = FtsIndex(connection, place)
 
     def get(self, table: TableName, key: str) -> Row | None:
         """Return a fresh copy of a row."""
         found = self._connection.execute(_statement("get", table), (key,)).fetchone()
         return None if found is None else cast("Row", orjson.loads(found[0]))
+
+    def many(self, table: TableName, keys: Iterable[str]) -> Mapping[str, Row]:
+        """Return fresh copies of several rows."""
+        found = self._connection.execute(_statement("many", table), (orjson.dumps(list(keys)).decode(),))
+        return {key: cast("Row", orjson.loads(row)) for key, row in found}
 
     def put(self, table: TableName, key: str, row: Row) -> None:
         """Write a row."""
@@ -76,10 +83,10 @@ class SqliteRows:
 class SqliteTransaction:
     """The events and rows of one connection, within a transaction that somebody else opened."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, place: str) -> None:
         self._connection = connection
         self._sql = queries("events")
-        self.rows = SqliteRows(connection)
+        self.rows = SqliteRows(connection, place)
 
     def _one(self, name: str, *values: object) -> tuple[Any, ...] | None:
         return cast("tuple[Any, ...] | None", self._connection.execute(self._sql[name], values).fetchone())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Final, NamedTuple
 
+from .errors import StoreError
 from .events import GENESIS, Event, Head, link, payload_digest
 from .projections import fold
-from .protocol import Backend, Progress, Rows, Transaction
+from .protocol import Backend, Index, Progress, Rows, Transaction
+from .searching import index_row
 from .shapes import REDACTED
 from .tables import TABLES, TableName
 
@@ -56,6 +60,7 @@ def apply(event: Event, rows: Rows) -> None:
             rows.drop(change.table, change.key)
         else:
             rows.put(change.table, change.key, change.row)
+        index_row(rows, change.table, change.key, change.row)
 
 
 def _refold(transaction: Transaction, rows: Rows, progress: Progress) -> None:
@@ -146,6 +151,26 @@ def _differences(stored: Rows, folded: Rows) -> Iterator[_Difference]:
                 (name, row), (other, want) = next(left, end), next(right, end)
 
 
+INDEX_DIFFERS: Final = "search: the index is not what the lessons say"
+
+
+def _same_index(stored: Index, folded: Index) -> bool:
+    with closing(stored.entries()) as left, closing(folded.entries()) as right:
+        return all(mine == other for mine, other in itertools.zip_longest(left, right))
+
+
+def _readable(index: Index) -> bool:
+    try:
+        with closing(index.entries()) as batches:
+            for _ in batches:
+                pass
+    except StoreError as error:
+        if error.code != "store-corrupt":
+            raise
+        return False
+    return True
+
+
 def _report(transaction: Transaction, problems: Sequence[str], changed: int = 0) -> Report:
     rows = sum(transaction.rows.count(table, {}) for table in TABLES)
     return Report(transaction.head(), transaction.redacted(), rows, tuple(problems), changed)
@@ -161,11 +186,24 @@ def verify(backend: Backend, expected: Head | None, progress: Progress) -> Repor
             _refold(transaction, rows, progress)
             for difference in _differences(transaction.rows, rows):
                 problems.note(str(difference))
+            index = transaction.rows.index
+            if not (_readable(index) and _same_index(index, rows.index)):
+                problems.note(INDEX_DIFFERS)
         return _report(transaction, problems)
 
 
-def settle(backend: Backend, transaction: Transaction, progress: Progress) -> list[str]:
-    """Fold every event of the transaction anew, write the rows that differ, and return the differences in words."""
+def settle(backend: Backend, transaction: Transaction, progress: Progress, *, unread: bool = False) -> list[str]:
+    """Fold every event of the transaction anew, write the rows that differ, and return the differences in words.
+
+    Args:
+        backend: of the transaction.
+        transaction: alone in writing.
+        progress: hears of events folded.
+        unread: the search index cannot be read, and is made anew without a look at it.
+
+    Raises:
+        StoreError: `store-corrupt` where the search index cannot be read and nobody said so.
+    """
     with backend.scratch() as rows:
         _refold(transaction, rows, progress)
         # All differences are found before the first is written: a table is not walked while it changes.
@@ -176,12 +214,19 @@ def settle(backend: Backend, transaction: Transaction, progress: Progress) -> li
                 transaction.rows.drop(difference.table, difference.key)
             else:
                 transaction.rows.put(difference.table, difference.key, row)
-    return [str(difference) for difference in found]
+        told = [str(difference) for difference in found]
+        if unread or not _same_index(transaction.rows.index, rows.index):
+            transaction.rows.index.copy(rows.index)
+            told.append(INDEX_DIFFERS)
+    return told
 
 
 def rebuild(backend: Backend, progress: Progress) -> Report:
     """Fold every event anew and write the rows that differ; events are only read, and nothing is written on a broken chain."""
+    # A transaction that met the damage of an index could not repair it any more.
+    with backend.reading() as transaction:
+        unread = not _readable(transaction.rows.index)
     with backend.writing() as transaction:
         problems = check_chain(transaction, None)
-        changed = [] if problems else settle(backend, transaction, progress)
+        changed = [] if problems else settle(backend, transaction, progress, unread=unread)
         return _report(transaction, [*problems, *changed][:MOST_PROBLEMS], len(changed))

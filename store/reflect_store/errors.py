@@ -2,7 +2,9 @@
 
 Codes of files: `store-missing`, `store-foreign`, `store-newer`, `store-corrupt`, `store-read-only`, `store-full`, `store-busy`,
 `store-io`, `store-exists`. Codes of what was asked for: `store-moved`, `store-payload`, `store-reference`, `store-conflict`,
-`store-import`, `store-unknown`, `store-unsupported`.
+`store-import`, `store-unknown`, `store-unsupported`. Codes of the queue: `queue-gone`, `queue-full-disk`, `queue-read-only`,
+`queue-io`, `queue-busy`, `queue-latched`, `queue-closed`, `queue-claim`, `queue-handler`, `queue-payload`, `queue-settings`,
+`queue-unknown`, `queue-conflict`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, cast
 import orjson
 
 from ._cursor import cursor_of, position
+from ._fts import FtsIndex, memory_connection
 from .errors import StoreError
 from .events import GENESIS, Event, Head, canonical, now
 from .protocol import Page, Progress, Row
@@ -25,16 +27,27 @@ Undo = Callable[[], None]
 
 
 class MemoryRows:
-    """Rows as canonical JSON, as a file would hold them; `undo` collects how to take changes back."""
+    """Rows as canonical JSON, as a file would hold them; `undo` collects how to take changes back.
+
+    The search index has tables of its own in memory, on the connection `searched`.
+    """
 
     def __init__(self) -> None:
         self._tables: dict[TableName, dict[str, bytes]] = {table: {} for table in TABLES}
         self.undo: list[Undo] = []
+        self.searched = memory_connection()
+        self.index = FtsIndex(self.searched, "memory")
+        weakref.finalize(self, self.searched.close)
 
     def get(self, table: TableName, key: str) -> Row | None:
         """Return a fresh copy of a row."""
         found = self._tables[table].get(key)
         return None if found is None else cast("Row", orjson.loads(found))
+
+    def many(self, table: TableName, keys: Iterable[str]) -> Mapping[str, Row]:
+        """Return fresh copies of several rows."""
+        found = ((key, self.get(table, key)) for key in keys)
+        return {key: row for key, row in found if row is not None}
 
     def put(self, table: TableName, key: str, row: Row) -> None:
         """Write a row."""
@@ -151,11 +164,14 @@ class MemoryBackend:
         """Open a transaction that is undone on an exception."""
         with self._lock:
             self.rows.undo.clear()
+            self.rows.searched.execute("BEGIN")
             try:
                 yield self
+                self.rows.searched.execute("COMMIT")
             except BaseException:
                 for undo in reversed(self.rows.undo):
                     undo()
+                self.rows.searched.execute("ROLLBACK")
                 raise
             finally:
                 self.rows.undo.clear()
@@ -163,7 +179,9 @@ class MemoryBackend:
     @contextmanager
     def scratch(self) -> Iterator[MemoryRows]:
         """Open empty rows."""
-        yield MemoryRows()
+        rows = MemoryRows()
+        rows.searched.execute("BEGIN")
+        yield rows
 
     def defects(self) -> list[str]:
         """Return nothing: memory has no storage that could break."""

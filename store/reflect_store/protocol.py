@@ -6,7 +6,7 @@ passes `tests/store` is a back end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from .checking import Report
     from .exchange import Check, Imported
     from .records import StoreView
+    from .searching import Found, SearchQuery, Sought, Text
+    from .viewing import ViewQuery
 
-__all__ = ["Backend", "Get", "Page", "Progress", "Row", "Rows", "Status", "Store", "Transaction", "Writer", "silent"]
+__all__ = ["Backend", "Get", "Index", "Page", "Progress", "Row", "Rows", "Status", "Store", "Transaction", "Writer", "silent"]
 
 Row: TypeAlias = Mapping[str, Any]
 Get: TypeAlias = Callable[[TableName, str], Row | None]
@@ -58,11 +60,60 @@ class Status(NamedTuple):
     size: int
 
 
+class Index(Protocol):
+    """The search index of one store: a projection of its lessons."""
+
+    def put(self, text: Text) -> None:
+        """Index a lesson, or index it anew where its text is another."""
+        ...
+
+    def drop(self, lesson_id: str) -> None:
+        """Take a lesson out of the index, if it is there."""
+        ...
+
+    def search(self, query: Sought, limit: int) -> Sequence[tuple[str, float]]:
+        """Return active lessons and their scores, the best first, ties by id."""
+        ...
+
+    def common(self, token: str, most: int) -> bool:
+        """Return whether more than `most` lessons hold a stem or a scope token; costs what `most` places cost."""
+        ...
+
+    def holding(self, token: str, limit: int) -> Sequence[int]:
+        """Return the places of lessons that hold a stem or a scope token, the youngest first; costs what `limit` places cost."""
+        ...
+
+    def names(self, places: Iterable[int]) -> Mapping[int, str]:
+        """Return the ids of the lessons at some places."""
+        ...
+
+    def entries(self) -> Generator[Sequence[Any], None, None]:
+        """Yield all that the index holds, in batches: two indexes of one kind are equal where all their batches are.
+
+        Raises:
+            StoreError: `store-corrupt` where it cannot be read.
+        """
+        ...
+
+    def copy(self, other: Self) -> None:
+        """Make the index anew as another of its kind is."""
+        ...
+
+
 class Rows(Protocol):
-    """The projections of one store: rows by table and key."""
+    """The projections of one store: rows by table and key, and the search index, which `put` and `drop` leave alone."""
+
+    @property
+    def index(self) -> Index:
+        """The search index."""
+        ...
 
     def get(self, table: TableName, key: str) -> Row | None:
         """Return a fresh copy of a row, `None` where there is none."""
+        ...
+
+    def many(self, table: TableName, keys: Iterable[str]) -> Mapping[str, Row]:
+        """Return fresh copies of several rows by their keys; keys that there are no rows of are left out."""
         ...
 
     def put(self, table: TableName, key: str, row: Row) -> None:
@@ -202,11 +253,26 @@ class Store(Protocol):
         """Return the end of the chain."""
         ...
 
-    def append(self, drafts: Sequence[Draft], *, expected_version: int | None = None) -> tuple[int, ...]:
+    def append(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        expected_version: int | None = None,
+        expected_view: tuple[ViewQuery, str] | None = None,
+        absent: tuple[TableName, str] | None = None,
+    ) -> tuple[int, ...]:
         """Add events and their projections in one transaction and return their numbers; durable on return."""
         ...
 
-    def view(self, signature: str, *, lessons: Iterable[str] = (), limit: int = 2_000) -> StoreView:
+    def decide(self, query: ViewQuery, decide: Callable[[StoreView, Get], Sequence[Draft]]) -> tuple[int, ...]:
+        """Read a view and add what `decide` drafts on it, while every other writer waits."""
+        ...
+
+    def search(self, query: SearchQuery) -> list[Found]:
+        """Return the lessons in use that match, the best first."""
+        ...
+
+    def view(self, query: ViewQuery | str, *, lessons: Iterable[str] = (), limit: int = 64) -> StoreView:
         """Return what one evaluation needs to see."""
         ...
 

@@ -5,19 +5,25 @@ flag, bundle digest) stands in the `Envelope` around it. Records are plain JSON:
 """
 
 # Annotations are evaluated here: as strings, `TypedDict` would take an optional key for a required one (PEP 655).
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NotRequired, Self, TypeAlias, TypedDict, cast
 
+import orjson
+
 __all__ = [
     "EMPTY_VIEW",
     "LESSON_FIELDS",
     "DerivedFrom",
+    "EarlierFailure",
     "Edge",
     "Envelope",
+    "HeldCandidate",
     "Lesson",
     "Level",
+    "Origin",
     "Standing",
     "StoreView",
     "StoredLesson",
@@ -70,12 +76,52 @@ class Envelope(TypedDict):
     status: NotRequired[Standing]
 
 
+class Origin(TypedDict, total=False):
+    """Where something happened; what is unknown is left out."""
+
+    repository: str
+    language: str
+    task: str
+    commit: str
+    session: str
+
+
 class StoredLesson(TypedDict):
-    """A lesson of a store view, with the id and the failure signature that it is stored under."""
+    """A lesson of a store view, with the id and the failure signature that it is stored under.
+
+    `signatures` are all that it explains, `origins` where it was learned and corroborated, the earliest first.
+    """
 
     id: str
     lesson: Lesson
     signature: str
+    signatures: NotRequired[list[str]]
+    standing: NotRequired[Literal["active", "flagged"]]
+    red_flag: NotRequired[bool]
+    origins: NotRequired[list[Origin]]
+
+
+class EarlierFailure(TypedDict):
+    """An earlier failure of the same signature; `scope` is the canonical scope of where it happened, empty where unknown."""
+
+    failure_id: str
+    signature: str
+    origin: Origin
+    outcome: Literal["resolved", "escalated"] | None
+    recalled: list[str]
+    scope: str
+
+
+class HeldCandidate(TypedDict):
+    """A candidate of the same signature that waits for evidence."""
+
+    candidate_id: str
+    decision_id: str
+    failure_id: str
+    statement: str
+    scope: str
+    origin: Origin
+    reason: str
 
 
 class Edge(TypedDict):
@@ -95,7 +141,10 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class StoreView:
-    """The store as one evaluation sees it: a version that moves with every change, the lessons, and the edges of the ledger.
+    """The store as one evaluation sees it.
+
+    A version that moves with every change, the lessons, the edges of the ledger, earlier failures of the same signature (the
+    newest first), and candidates of that signature that wait.
 
     Raises:
         ValueError: two lessons share an id, or an edge leads to no lesson of the view; every such id is named.
@@ -104,6 +153,8 @@ class StoreView:
     version: int
     lessons: tuple[StoredLesson, ...] = ()
     edges: tuple[Edge, ...] = ()
+    failures: tuple[EarlierFailure, ...] = ()
+    candidates: tuple[HeldCandidate, ...] = ()
 
     def __post_init__(self) -> None:
         problems = [f"two lessons have the id `{name}`" for name in _repeated(entry["id"] for entry in self.lessons)]
@@ -137,11 +188,21 @@ class StoreView:
             version=cast("int", document["version"]),
             lessons=tuple(cast("Iterable[StoredLesson]", document["lessons"])),
             edges=tuple(cast("Iterable[Edge]", document["edges"])),
+            failures=tuple(cast("Iterable[EarlierFailure]", document.get("failures", ()))),
+            candidates=tuple(cast("Iterable[HeldCandidate]", document.get("candidates", ()))),
         )
 
     def to_json(self) -> dict[str, object]:
         """Return the view as the `store_view` of an evaluation request."""
-        return {"version": self.version, "lessons": list(self.lessons), "edges": list(self.edges)}
+        document: dict[str, object] = {"version": self.version, "lessons": list(self.lessons), "edges": list(self.edges)}
+        more = {"failures": list(self.failures), "candidates": list(self.candidates)}
+        return document | {name: entries for name, entries in more.items() if entries}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the view without its version: two views of one digest are the same to whoever judges by them."""
+        content = {name: value for name, value in self.to_json().items() if name != "version"}
+        return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 EMPTY_VIEW = StoreView(version=0)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from .errors import Place, StoreError
 from .records import LESSON_FIELDS
 
-__all__ = ["EVENT_TYPES", "KINDS", "REDACTED", "Shape", "check_payload"]
+__all__ = ["EFFECTS", "EVENT_TYPES", "KINDS", "REDACTED", "Shape", "check_payload"]
 
 REDACTED: Final = "redacted"
 """The type of the event by which payloads of others are erased."""
@@ -26,6 +26,9 @@ class Shape(NamedTuple):
     required: Mapping[str, str]
     optional: Mapping[str, str] = {}
 
+
+EFFECTS: Final = ("applied", "helped", "hurt")
+"""What a recalled lesson did for a task: it was shown and no more, or it helped, or it hurt."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ENVELOPE = {"lesson_id", "signature", "project", "red_flag", "bundle"}
@@ -50,6 +53,10 @@ def _is_object(value: object) -> bool:
 
 def _is_origin(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(inner, str) for inner in value.values())
+
+
+def _is_effects(value: object) -> bool:
+    return isinstance(value, dict) and all(_is_id(name) and effect in EFFECTS for name, effect in value.items())
 
 
 def _is_lesson(value: object) -> bool:
@@ -87,6 +94,8 @@ KINDS: Final[Mapping[str, Callable[[object], bool]]] = {
     "flag": lambda value: isinstance(value, bool),
     "level": lambda value: value in ("episodic", "procedural", "meta_strategy"),
     "outcome": lambda value: value in ("resolved", "worse", "unchanged"),
+    "before": lambda value: value in ("failing", "passing", "unknown"),
+    "effects": _is_effects,
     "object": _is_object,
     "objects": lambda value: isinstance(value, list) and all(map(_is_object, value)),
     "origin": _is_origin,
@@ -104,7 +113,7 @@ EVENT_TYPES: Final[Mapping[str, Shape]] = {
     "termination-recorded": Shape(
         "A run failed; what is known of it, whether or not anything is learned from it.",
         {"failure_id": "id", "signature": "id", "record": "object", "origin": "origin", "recalled": "ids"},
-        {"context": "object"},
+        {"context": "object", "scope": "text"},
     ),
     "success-recorded": Shape(
         "A run succeeded.", {"success_id": "id", "trajectory": "objects", "origin": "origin"}, {"failure_id": "id"}
@@ -119,6 +128,7 @@ EVENT_TYPES: Final[Mapping[str, Shape]] = {
     "candidate-held": Shape(
         "A candidate waits for evidence instead of being attached.",
         {"candidate_id": "id", "decision_id": "id", "signature": "id", "reason": "text", "conflicts": "ids"},
+        {"failure_id": "id", "statement": "text", "scope": "text", "origin": "origin"},
     ),
     "candidate-released": Shape("A candidate waits no longer.", {"candidate_id": "id", "outcome": "text"}, {"decision_id": "id"}),
     "lesson-admitted": Shape("A lesson was born.", {"lesson": "lesson", "envelope": "envelope", "decision_id": "id"}),
@@ -127,10 +137,14 @@ EVENT_TYPES: Final[Mapping[str, Shape]] = {
         {"lesson_id": "id", "decision_id": "id", "failure_id": "id", "signature": "id", "origin": "origin", **_GROUNDS},
     ),
     "evidence-added": Shape("A lesson gained evidence or a counterexample.", {"lesson_id": "id", "origin": "origin", **_GROUNDS}),
+    "lessons-recalled": Shape(
+        "Lessons were shown for a task, or withheld to compare.",
+        {"retrieval_id": "id", "lesson_ids": "ids", "withheld": "ids", "origin": "origin", "query": "id"},
+    ),
     "outcome-recorded": Shape(
         "A task ended for which lessons were recalled, or withheld to compare.",
         {"outcome_id": "id", "lesson_ids": "ids", "outcome": "outcome", "withheld": "flag", "origin": "origin", **_EXECUTED},
-        {"retrieval_id": "id"},
+        {"retrieval_id": "id", "before": "before", "effects": "effects"},
     ),
     "lesson-promoted": Shape("A lesson rose a level.", {"lesson_id": "id", "level": "level", **_WHY}),
     "lesson-demoted": Shape(

@@ -5,20 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from . import _sqlite_file as file
 from ._sql import queries
 from ._sqlite_errors import translated
 from ._sqlite_rows import SqliteRows, SqliteTransaction
+from ._tantivy import LARGE, TantivyIndex, wanted
 from .checking import settle
 from .errors import Place, StoreError
 from .events import Head, now
 from .protocol import Progress, silent
+from .searching import Sought
 from .store import EventStore
 
 __all__ = ["TIMEOUT", "SqliteBackend", "open_store"]
@@ -36,11 +38,26 @@ class SqliteBackend:
     name = "sqlite"
     layout = file.LAYOUT
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, search: str | None = None) -> None:
         self.place = str(path)
         self._path = path
         self._connection = connection
-        self._transaction = SqliteTransaction(connection)
+        self._transaction = SqliteTransaction(connection, self.place)
+        index = self._transaction.rows.index
+        self._beside = TantivyIndex(path.with_name(f"{path.name}.search"), index.texts)
+        self._search = search
+        self._counted = (0, 0)
+        index.faster = self._faster
+
+    def _faster(self, query: Sought, limit: int) -> Sequence[tuple[str, float]] | None:
+        """Ask the index beside the file, where the store is large enough for it."""
+        seq = self._transaction.head().seq
+        if seq > 2 * self._counted[0]:
+            # A store of few events has few lessons; a larger one is counted again when it has grown to twice its size.
+            self._counted = (seq, self._transaction.rows.index.count() if seq > LARGE else 0)
+        if not wanted(self._search, self._counted[1]):
+            return None
+        return self._beside.search(query, limit, self._transaction)
 
     @contextmanager
     def _within(self, begin: str) -> Iterator[SqliteTransaction]:
@@ -48,13 +65,23 @@ class SqliteBackend:
             self._connection.execute(_SQL[begin])
             try:
                 yield self._transaction
-                self._connection.execute(_SQL["commit"])
+                self._end(reading=begin == "begin_reading")
             except BaseException:
                 # SQLite has rolled back by itself where the disk failed it.
                 with suppress(sqlite3.Error):
                     if self._connection.in_transaction:
                         self._connection.execute(_SQL["rollback"])
                 raise
+
+    def _end(self, *, reading: bool) -> None:
+        try:
+            self._connection.execute(_SQL["commit"])
+        except sqlite3.DatabaseError:
+            if not reading:
+                raise
+            # There is nothing to commit, and a search index that was found damaged does not let it, or has ended it.
+            if self._connection.in_transaction:
+                self._connection.execute(_SQL["rollback"])
 
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
@@ -72,7 +99,7 @@ class SqliteBackend:
     def scratch(self) -> Iterator[SqliteRows]:
         """Open empty rows in a private file."""
         with translated(self.place), closing(file.scratch_connection()) as connection:
-            yield SqliteRows(connection)
+            yield SqliteRows(connection, self.place)
 
     def defects(self) -> list[str]:
         """Return what SQLite's own checks find."""
@@ -87,7 +114,10 @@ class SqliteBackend:
         return sum(path.stat().st_size for path in paths if path.exists())
 
     def compact(self) -> None:
-        """Rewrite the file without its free pages, and empty the log."""
+        """Rewrite the search index and the file without what is gone, and empty the log."""
+        self._beside.forget()
+        with self.writing() as transaction:
+            transaction.rows.index.refresh()
         with translated(self.place):
             self._connection.execute(_SQL["compact"])
             busy = self._connection.execute(_SQL["checkpoint"]).fetchone()[0]
@@ -122,7 +152,7 @@ class SqliteBackend:
             self._connection.backup(copy, pages=_PAGES, progress=step)
             # One file that needs no log beside it until it is used.
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
-            if SqliteTransaction(copy).head() != head:
+            if SqliteTransaction(copy, str(draft)).head() != head:
                 raise StoreError("store-corrupt", "the copy does not end where the store does", Place(str(draft)))
         return head
 
@@ -160,6 +190,7 @@ def open_store(
     create: bool = False,
     read_only: bool = False,
     timeout: float = TIMEOUT,
+    search: Literal["auto", "fts5", "tantivy"] | None = None,
     clock: Callable[[], datetime] = now,
 ) -> EventStore:
     """Open the store in the file `path`; an older layout is migrated, in one transaction and with its projections built anew.
@@ -169,6 +200,8 @@ def open_store(
         create: make the store where there is none.
         read_only: open for reading alone, which works where nothing may be written.
         timeout: seconds to wait for other processes.
+        search: which index answers searches; by itself, tantivy where it is installed and the store is large. The environment
+            variable `REFLECT_GATE_SEARCH` says so where this is `None`.
         clock: says the time of new events.
 
     Raises:
@@ -179,7 +212,7 @@ def open_store(
         file.new_file(path)
     with translated(str(path)):
         connection = file.connect(path, timeout, read_only=read_only)
-        backend = SqliteBackend(path, connection)
+        backend = SqliteBackend(path, connection, search)
         try:
             if read_only:
                 file.read_only_layout(connection, path)
@@ -192,4 +225,4 @@ def open_store(
 
 
 def _settle(backend: SqliteBackend) -> None:
-    settle(backend, SqliteTransaction(backend._connection), silent)  # noqa: SLF001 - within this module
+    settle(backend, SqliteTransaction(backend._connection, backend.place), silent)  # noqa: SLF001 - within this module

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Self, cast
+from typing import Self
 
-from . import checking, exchange, redaction
+from . import checking, exchange, redaction, searching
 from .errors import StoreError
 from .events import Draft, Event, Head, draft, later, link, now, payload_digest
 from .projections import unknown_references
-from .protocol import Backend, Page, Progress, Row, Status, Transaction, Writer, silent
-from .records import Edge, StoredLesson, StoreView
+from .protocol import Backend, Get, Page, Progress, Row, Status, Transaction, Writer, silent
+from .records import StoreView
+from .searching import Found, SearchQuery
 from .shapes import REDACTED
 from .tables import TABLES, TableName
+from .viewing import ViewQuery, read_view
 
 __all__ = ["EventStore"]
-
-IN_VIEW = ("active", "flagged")
 
 
 class EventStore:
@@ -40,19 +40,28 @@ class EventStore:
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def append(self, drafts: Sequence[Draft], *, expected_version: int | None = None) -> tuple[int, ...]:
+    def append(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        expected_version: int | None = None,
+        expected_view: tuple[ViewQuery, str] | None = None,
+        absent: tuple[TableName, str] | None = None,
+    ) -> tuple[int, ...]:
         """Add events and their projections in one transaction and return their numbers; durable on return.
 
         Adding drafts a second time (the first answer was lost) returns the numbers of the first.
 
         Args:
             drafts: what happened, in order; all of it is added, or nothing.
-            expected_version: the version of the view that the drafts were decided on.
+            expected_version: the version of the store that the drafts were decided on: nothing at all may have happened since.
+            expected_view: the query and digest of the view that they were decided on: nothing in it may have changed since.
+            absent: a row, by table and key, that must not be there: what the drafts say was not said before.
 
         Raises:
-            StoreError: `store-moved` where the store has another version, `store-reference` where an event speaks of a lesson,
-                flag or candidate that is not there or gives birth to a lesson that is, `store-conflict` where an id names
-                another event.
+            StoreError: `store-moved` where the store has another version or view, or that row, `store-reference` where an event
+                speaks of a lesson, flag or candidate that is not there or gives birth to a lesson that is, `store-conflict`
+                where an id names another event.
         """
         with self.backend.writing() as transaction:
             known = _known(transaction, drafts)
@@ -61,6 +70,25 @@ class EventStore:
             head = transaction.head()
             if expected_version is not None and head.seq != expected_version:
                 raise StoreError("store-moved", f"the store is at version `{head.seq}`, not at `{expected_version}`")
+            if expected_view is not None and read_view(transaction, expected_view[0]).digest != expected_view[1]:
+                message = f"at version `{head.seq}` the store shows another view than the one decided on, `{expected_view[1]}`"
+                raise StoreError("store-moved", message)
+            if absent is not None and transaction.rows.get(*absent) is not None:
+                raise StoreError("store-moved", f"`{absent[1]}` is in `{absent[0]}` already")
+            return tuple(self._add(transaction, entry) for entry in drafts)
+
+    def decide(self, query: ViewQuery, decide: Callable[[StoreView, Get], Sequence[Draft]]) -> tuple[int, ...]:
+        """Read a view, add what `decide` drafts on it, and return the numbers, while every other writer waits.
+
+        Args:
+            query: what the view is to hold.
+            decide: given the view and a reader of rows, says what happened; must not use the store by itself, and be quick.
+
+        Raises:
+            StoreError: as `append`, but never `store-moved`.
+        """
+        with self.backend.writing() as transaction:
+            drafts = decide(read_view(transaction, query), transaction.rows.get)
             return tuple(self._add(transaction, entry) for entry in drafts)
 
     def _add(self, transaction: Transaction, entry: Draft) -> int:
@@ -89,25 +117,22 @@ class EventStore:
         with self.backend.reading() as transaction:
             return transaction.head()
 
-    def view(self, signature: str, *, lessons: Iterable[str] = (), limit: int = 2_000) -> StoreView:
+    def view(self, query: ViewQuery | str, *, lessons: Iterable[str] = (), limit: int = 64) -> StoreView:
         """Return what one evaluation needs to see, all of one state.
 
         Args:
-            signature: the lessons that the ledger joins to it come first.
-            lessons: ids of further lessons; those out of use and unknown ones are left out.
-            limit: lessons at most.
+            query: what the view is to hold; a signature alone stands for `ViewQuery(signature, lessons=…, limit=…)`.
+            lessons: with a signature alone, ids of further lessons.
+            limit: with a signature alone, lessons at most.
         """
+        wanted = ViewQuery(query, lessons=tuple(lessons), limit=limit) if isinstance(query, str) else query
         with self.backend.reading() as transaction:
-            rows = transaction.rows
-            joined = rows.select("edges", {"signature": signature}, None, limit, newest=False).rows
-            names = dict.fromkeys([*(row["lesson_id"] for row in joined), *lessons])
-            found = [row for name in names if (row := rows.get("lessons", name)) and row["standing"] in IN_VIEW][:limit]
-            kept = {row["id"] for row in found}
-            return StoreView(
-                version=transaction.head().seq,
-                lessons=tuple(_stored(row) for row in found),
-                edges=tuple(_edge(row) for row in joined if row["lesson_id"] in kept),
-            )
+            return read_view(transaction, wanted)
+
+    def search(self, query: SearchQuery) -> list[Found]:
+        """Return the lessons in use that match, the best first, ties by id; see `SearchQuery`."""
+        with self.backend.reading() as transaction:
+            return searching.run(transaction, query)
 
     def get(self, table: TableName, key: str) -> Row | None:
         """Return one row of a projection."""
@@ -271,11 +296,3 @@ def _table(table: TableName, where: Mapping[str, str] | None = None) -> TableNam
     if strange:
         raise StoreError("store-unknown", f"no column `{strange[0]}` of `{table}` to look up by")
     return table
-
-
-def _stored(row: Row) -> StoredLesson:
-    return cast("StoredLesson", {field: row[field] for field in ("id", "lesson", "signature")})
-
-
-def _edge(row: Row) -> Edge:
-    return {"signature": row["signature"], "lesson_id": row["lesson_id"]}

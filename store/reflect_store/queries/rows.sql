@@ -4,6 +4,9 @@
 -- name: get
 SELECT row FROM {table} WHERE key = ?;
 
+-- name: many
+SELECT held.key, held.row FROM json_each(?) AS wanted CROSS JOIN {table} AS held ON held.key = wanted.value;
+
 -- name: put
 INSERT INTO {table} (key, time, event, row{columns}) VALUES (?, ?, ?, ?{marks})
 ON CONFLICT (key) DO UPDATE SET time = excluded.time, event = excluded.event, row = excluded.row{sets};

@@ -1,0 +1,200 @@
+"""Searching for lessons: what is asked (`SearchQuery`), what is found (`Found`), and what of a lesson is searched (`Text`).
+
+A lesson in use is searched by the words of its statement and scope, and by the typed terms of its scope (`lang:python`), each one
+token. A lesson that is bound to other repositories or languages than the ones that are asked for is not found.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import re
+import threading
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from .protocol import Row, Rows, Transaction
+from .tables import TableName
+
+__all__ = [
+    "FLAGGED",
+    "IN_USE",
+    "Found",
+    "SearchQuery",
+    "Sought",
+    "Text",
+    "any_of",
+    "index_row",
+    "run",
+    "scope_token",
+    "sought",
+    "stems",
+    "text_of",
+]
+
+IN_USE: Final = ("active", "flagged")
+"""Lessons of these standings are in the index; a search finds the active ones alone."""
+
+KEYS: Final = ("task", "path", "error", "repo", "lang")
+"""Keys of typed scope terms, as the gate's grammar has them."""
+
+BINDING: Final = ("repo", "lang")
+"""A task has one of each, so a lesson bound to another one cannot apply to it."""
+
+FLAGGED: Final = "flagged"
+"""The token of lessons that are kept from being shown."""
+
+MOST_WORDS: Final = 64
+MOST_SCOPES: Final = 64
+MOST_LETTERS: Final = 128
+
+_TERM: Final = re.compile(r'\w+:"[^"]*"|\S+')
+_WORD: Final = re.compile(r"\w+")
+
+
+class SearchQuery(NamedTuple):
+    """What is searched for.
+
+    Args:
+        words: plain words of any form; the index compares their stems.
+        scopes: canonical scope terms that hold for the task, the folders above a path too.
+        signature: lessons that the ledger joins to it come first, however well they match.
+        limit: lessons at most.
+    """
+
+    words: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    signature: str | None = None
+    limit: int = 50
+
+
+class Found(NamedTuple):
+    """A lesson that was found: its BM25 score (higher is better, 0 where only the signature led to it) and its row.
+
+    `exact` says that the ledger joins it to the signature that was asked for.
+    """
+
+    lesson_id: str
+    score: float
+    row: Row
+    exact: bool = False
+
+
+class Text(NamedTuple):
+    """What is searched of one lesson: words, and tokens of its scope; `sieve` are tokens that only let through or hold back."""
+
+    lesson_id: str
+    time: str
+    words: str
+    scope: str
+    sieve: str
+
+
+class Sought(NamedTuple):
+    """A query in tokens: at least one of `words` and `scopes` must be met, and one of each group of `sieves`."""
+
+    words: tuple[str, ...]
+    scopes: tuple[str, ...]
+    sieves: tuple[tuple[str, ...], ...]
+
+
+def scope_token(term: str) -> str:
+    """Return the one token that stands for a scope term: digits at its end, so that no stemmer takes it for a word."""
+    digest = hashlib.sha256(term.casefold().encode("utf-8", "replace")).digest()
+    return f"s{int.from_bytes(digest[:8], 'big'):020}"
+
+
+def any_of(key: str) -> str:
+    """Return the token of lessons that are bound to no value of `key`."""
+    return f"any{key}"
+
+
+def _terms(scope: str) -> tuple[list[str], list[str]]:
+    """Return the typed terms and the free words of a scope."""
+    typed: list[str] = []
+    free: list[str] = []
+    for term in _TERM.findall(scope.casefold()):
+        (typed if term.partition(":")[0] in KEYS and ":" in term else free).append(term)
+    return typed, free
+
+
+def _bound(typed: Iterable[str], key: str) -> list[str]:
+    return [scope_token(term) for term in typed if term.startswith(f"{key}:")]
+
+
+def text_of(row: Row) -> Text | None:
+    """Return what is searched of the lesson of `row`; nothing where it is out of use."""
+    if row["standing"] not in IN_USE:
+        return None
+    lesson = row["lesson"]
+    typed, free = _terms(lesson["scope"])
+    sieve = [token for key in BINDING for token in _bound(typed, key) or [any_of(key)]]
+    sieve += [FLAGGED] if row["standing"] == "flagged" else []
+    words = _clean(" ".join([lesson["statement"], *free]))
+    return Text(row["id"], row["time"], words, " ".join(map(scope_token, typed)), " ".join(sieve))
+
+
+def _clean(text: str) -> str:
+    """Return words alone: what an index would split at anyway, and what a file could not hold."""
+    return " ".join(_WORD.findall(text))
+
+
+class _Stemmers(threading.local):
+    """A stemmer for each thread: it keeps state while it works."""
+
+    def __init__(self) -> None:
+        import Stemmer
+
+        self.stems = Stemmer.Stemmer("porter").stemWords
+
+
+@functools.cache
+def _stemmers() -> _Stemmers:
+    return _Stemmers()
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the longest words of a text, which are the rare ones as a rule; equals by letter."""
+    words = sorted(set(_WORD.findall(text.casefold())), key=lambda word: (-len(word), word))[:MOST_WORDS]
+    return list(dict.fromkeys(_stemmers().stems([word[:MOST_LETTERS] for word in words])))
+
+
+def index_row(rows: Rows, table: TableName, key: str, row: Row | None) -> None:
+    """Bring the search index in step with a row that was written, or removed where `row` is `None`."""
+    if table != "lessons":
+        return
+    text = None if row is None else text_of(row)
+    if text is None:
+        rows.index.drop(key)
+    else:
+        rows.index.put(text)
+
+
+def sought(query: SearchQuery) -> Sought:
+    """Return the tokens of a query; no character of it has any meaning but its own."""
+    terms = [_terms(scope) for scope in query.scopes[: 4 * MOST_SCOPES]]
+    typed = list(dict.fromkeys(term for known, _ in terms for term in known))[:MOST_SCOPES]
+    given = [*query.words, *(word for _, free in terms for word in free)]
+    words = (_clean(word[:MOST_LETTERS].casefold()) for word in given)
+    sieves = [(*held, any_of(key)) for key in BINDING if (held := _bound(typed, key))]
+    # Nearly every lesson shares the language: that keeps others out, and finds by itself only where nothing else is asked.
+    telling = [term for term in typed if not term.startswith("lang:")]
+    found = tuple(dict.fromkeys(word for word in words if word))[:MOST_WORDS]
+    scopes = telling if telling or found else typed
+    return Sought(found, tuple(map(scope_token, scopes)), tuple(sieves))
+
+
+def run(transaction: Transaction, query: SearchQuery) -> list[Found]:
+    """Return the lessons in use that match, the best first, ties by id; those of the signature before all others."""
+    rows = transaction.rows
+    scores = dict(rows.index.search(sought(query), query.limit))
+    exact: list[str] = []
+    if query.signature is not None:
+        joined = rows.select("edges", {"signature": query.signature}, None, query.limit, newest=False).rows
+        exact = sorted(row["lesson_id"] for row in joined)
+    names = list(dict.fromkeys([*exact, *scores]))
+    found = rows.many("lessons", names)
+    known = set(exact)
+    shown = (name for name in names if name in found and found[name]["standing"] == "active")
+    return [Found(name, scores.get(name, 0.0), found[name], name in known) for name in itertools.islice(shown, query.limit)]
