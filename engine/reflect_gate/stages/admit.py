@@ -22,6 +22,10 @@ def measure(case: Case) -> list[Fact]:
 
 
 def _lesson_id(case: Case) -> str:
+    """Return the id of the lesson that the candidate is merged into, else one that follows from signature and statement."""
+    merged = case.outputs.get("dedupe", {}).get("merge_into")
+    if merged:
+        return str(merged)
     text = "\0".join((case.outputs["ledger"]["signature"], case.reflection["candidate_lesson"].strip()))
     return "lesson-" + hashlib.sha256(text.encode()).hexdigest()[:24]
 

@@ -1,6 +1,6 @@
 """Stage (e): whether the lesson is one level above the instance (R-e1, R-P3).
 
-On an empty store view nothing can be merged with, so `deduped` is `new`; a view with lessons is left undecided by `generalize`.
+`deduped` is `new` here: the stage `dedupe` judges it next, and what it says stands in this output.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ EPISODIC = "episodic"
 def measure(case: Case) -> list[Fact]:
     """Return the `lesson` fact: the form of the candidate lesson and its link to the named causes."""
     hedges = sum(hit.count for hit in case.hits if hit.lexicon == "hedges" and hit.target == "candidate_lesson")
-    return [lesson_fact(case.reflection["candidate_lesson"], case.claims, case.index, hedges=hedges)]
+    found = [hit for hit in case.hits if hit.lexicon == "virtue-level" and hit.target == "candidate_lesson"]
+    virtues = [(span.start, span.end) for hit in found for span in hit.spans]
+    return [lesson_fact(case.reflection["candidate_lesson"], case.claims, case.index, hedges=hedges, virtues=virtues)]
 
 
 def conclude(case: Case, judgement: Judgement) -> Mapping[str, Any]:

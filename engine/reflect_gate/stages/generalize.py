@@ -1,7 +1,7 @@
-"""Stage (d): the declared scope against the store (R-d1).
+"""Stage (d): the declared scope against what the store knows (R-d1).
 
-Lessons of a store view are not compared with the candidate yet: the stage then says so (`store.judged` is false) and the
-admission rules leave the candidate undecided, rather than calling it independent unseen.
+The candidate is held against every lesson of the store view, and its scope against earlier failures of the same signature. Which
+scope it would be narrowed or broadened to is a search; whether it is, a rule says.
 """
 
 from __future__ import annotations
@@ -10,26 +10,57 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..facts import Fact
-from ..measure.scope import Scope
 from ._case import Case, Judgement, Stage
 
-__all__ = ["STAGE", "conclude", "measure"]
+__all__ = ["CONTRADICTED", "STAGE", "conclude", "measure"]
+
+CONTRADICTED = frozenset(("contradiction", "contradiction_flagged"))
+"""Reasons whose findings are about the lesson that the candidate contradicts."""
+
+_FALSIFIED = frozenset(("narrowed", "counterexample", "counterexample_flagged"))
 
 
 def measure(case: Case) -> list[Fact]:
-    """Return the `scope` and `store` facts."""
-    scope = Scope.parse(case.reflection["scope"])
-    lessons = len(case.store_lessons)
-    return [("scope", scope.breadth, len(scope.terms)), ("store", lessons, lessons == 0)]
+    """Return the `scope`, `store` and `precedent` facts, and a `peer` fact for each lesson of the view."""
+    scope, known = case.precedents.candidate.scope, case.precedents
+    facts: list[Fact] = [
+        ("scope", scope.breadth, len(scope.terms)),
+        ("store", len(case.store_lessons)),
+        (
+            "precedent",
+            known.independent,
+            known.repositories,
+            known.agreeing,
+            len(known.counterexamples),
+            known.uncovered,
+            known.broader,
+        ),
+    ]
+    facts += [("peer", *peer) for peer in known.peers]
+    return facts
 
 
 def conclude(case: Case, judgement: Judgement) -> Mapping[str, Any]:
-    """Return `generalized, adjusted_scope, contradicts_lesson_id, counterexample_ids`, S2 §3.4."""
+    """Return `generalized, adjusted_scope, contradicts_lesson_id, counterexample_ids`, S2 §3.4.
+
+    Of several contradicted lessons the one that explains this failure is named, then the likest, then the first by id.
+    """
+    known = case.precedents
+    said = {finding.reason for finding in judgement.findings}
+    scope = known.candidate.scope
+    if _FALSIFIED & said:
+        scope = known.narrowed
+    elif "broadened" in said:
+        scope = known.broadened
+    named = {finding.about for finding in judgement.findings if finding.reason in CONTRADICTED}
+    against = min(
+        ((not peer.same_signature, -peer.similarity, peer.lesson) for peer in known.peers if peer.lesson in named), default=None
+    )
     return {
         "generalized": judgement.verdict != "contradict",
-        "adjusted_scope": str(Scope.parse(case.reflection["scope"])),
-        "contradicts_lesson_id": None,
-        "counterexample_ids": [],
+        "adjusted_scope": str(scope),
+        "contradicts_lesson_id": against[-1] if against else None,
+        "counterexample_ids": list(known.counterexamples) if _FALSIFIED & said else [],
     }
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..facts import Fact
+from ..measure._pattern import Pattern
 from ._case import Case, Judgement, Stage
-from ._pattern import Pattern
 from ._record import items
 
 __all__ = ["STAGE", "conclude", "measure"]
@@ -31,15 +31,9 @@ def _external(case: Case) -> bool:
     )
 
 
-def _corroborations(case: Case) -> int:
-    lessons = [entry["lesson"] for entry in case.store_lessons if entry["id"] in case.explaining]
-    failures = {failure for lesson in lessons for failure in lesson["derived_from"]["failures"]}
-    return len(failures - {case.record["failure_id"]})
-
-
 def measure(case: Case) -> list[Fact]:
     """Return the `blame` fact: what could clear a candidate that blames outward."""
-    return [("blame", _corroborations(case), _external(case))]
+    return [("blame", case.precedents.corroborating, _external(case))]
 
 
 def conclude(case: Case, judgement: Judgement) -> Mapping[str, Any]:
