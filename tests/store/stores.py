@@ -63,10 +63,33 @@ class Told:
         return draft("lesson-merged", {**named, "origin": {"repository": "acme/other"}, **grounds})
 
     @staticmethod
-    def outcome(name: str, *lessons: str, outcome: str = "resolved", withheld: bool = False) -> Draft:
+    def outcome(name: str, *lessons: str, outcome: str = "resolved", withheld: bool = False, **more: Any) -> Draft:
         """A task ends."""
         payload = {"outcome_id": name, "lesson_ids": list(lessons), "outcome": outcome, "withheld": withheld}
-        return draft("outcome-recorded", {**payload, "origin": {"task": name}, "evidence": {"exit_code": 0}})
+        return draft("outcome-recorded", {**payload, "origin": {"task": name}, "evidence": {"exit_code": 0}} | more)
+
+    @staticmethod
+    def recalled(name: str, *lessons: str, withheld: tuple[str, ...] = (), **origin: str) -> Draft:
+        """Lessons are shown for a task."""
+        payload = {"retrieval_id": name, "lesson_ids": list(lessons), "withheld": list(withheld), "origin": origin}
+        return draft("lessons-recalled", {**payload, "query": "e" * 64})
+
+    @classmethod
+    def held(cls, name: str, **fields: Any) -> Draft:
+        """A candidate waits."""
+        payload = {"candidate_id": name, "decision_id": f"d-{name}", "signature": cls.SIGNATURE, "reason": "contradicts"}
+        return draft("candidate-held", {**payload, "conflicts": []} | fields)
+
+    @staticmethod
+    def released(name: str) -> Draft:
+        """A candidate waits no longer."""
+        return draft("candidate-released", {"candidate_id": name, "outcome": "dropped"})
+
+    @staticmethod
+    def supported(name: str, origin: dict[str, str], **grounds: list[str]) -> Draft:
+        """A lesson gains grounds."""
+        none: dict[str, list[str]] = {"evidence": [], "failures": [], "successes": [], "counterexamples": []}
+        return draft("evidence-added", {"lesson_id": name, "origin": origin, **none, **grounds})
 
     @classmethod
     def demoted(cls, name: str, successor: str) -> Draft:
@@ -96,16 +119,16 @@ class Told:
         return draft("not-reflected", {"failure_id": name, "reason": reason}, id_=id_)
 
     @classmethod
-    def failed(cls, name: str, text: str = "") -> Draft:
+    def failed(cls, name: str, text: str = "", **more: Any) -> Draft:
         """A run fails."""
         record: dict[str, Any] = {"failure_id": name, "outcome": None, "traces": [], "diagnosis": None, "repair_delta": None}
         item = {"id": "e", "component": 12, "kind": "error", "seq": 0, "text": text}
         whole = {**record, "traces": [item], "successful_trajectory": []}
         payload = {"failure_id": name, "signature": cls.SIGNATURE, "record": whole, "origin": {"repository": "acme/shop"}}
-        return draft("termination-recorded", {**payload, "recalled": []})
+        return draft("termination-recorded", {**payload, "recalled": []} | more)
 
     @classmethod
-    def decided(cls, name: str, lesson: str | None = None, view: dict[str, Any] | None = None) -> Draft:
+    def decided(cls, name: str, lesson: str | None = None, view: dict[str, Any] | None = None, **inputs: Any) -> Draft:
         """The gate decides; of the decision only what the store reads."""
         decision: dict[str, Any] = {
             "decision_id": name,
@@ -115,4 +138,4 @@ class Told:
         }
         decision |= {"status": "admitted" if lesson else "refused", "reason": None if lesson else "shallow"}
         decision |= {"lesson": cls.lesson() if lesson else None, "envelope": cls.envelope(lesson) if lesson else None}
-        return draft("decision-made", {"decision": decision, "inputs": {"store_view": view} if view else {}})
+        return draft("decision-made", {"decision": decision, "inputs": inputs | ({"store_view": view} if view else {})})

@@ -107,6 +107,72 @@ def test_outcomes_are_counted_once_and_not_where_withheld(store: Store, told: ty
     assert store.count("outcomes", {"lesson_id": "l-1"}) == 3
 
 
+def test_effects_that_were_measured_are_counted_lesson_by_lesson(store: Store, told: type[Told]) -> None:
+    """R-i1: of the lessons shown for a task, one helped, one hurt, and one that nothing is said of was applied and no more."""
+    store.append([told.admitted(name) for name in ("l-1", "l-2", "l-3")])
+    effects = {"l-1": "helped", "l-2": "hurt"}
+    store.append(
+        [told.outcome("o-1", "l-1", "l-2", "l-3", effects=effects, before="failing", origin={"repository": "acme/shop"})]
+    )
+    rows = {row["lesson_id"]: row for row in store.iterate("outcomes", {"repository": "acme/shop"})}
+    assert {name: row["effect"] for name, row in rows.items()} == {"l-1": "helped", "l-2": "hurt", "l-3": "applied"}
+    assert {row["before"] for row in rows.values()} == {"failing"}
+    counts = [store.get("lessons", name)["since_level"] for name in rows]  # type: ignore[index]
+    assert counts == [
+        {"applied": 1, "helped": 1, "hurt": 0},
+        {"applied": 1, "helped": 0, "hurt": 1},
+        {"applied": 1, "helped": 0, "hurt": 0},
+    ]
+
+
+@pytest.mark.parametrize(("outcome", "effect"), [("resolved", "helped"), ("worse", "hurt"), ("unchanged", "applied")])
+def test_an_outcome_without_effects_speaks_for_every_lesson(store: Store, told: type[Told], outcome: str, effect: str) -> None:
+    """R-i1: the effect of a row can be looked up, also where only the task as a whole was judged."""
+    store.append([told.admitted("l-1"), told.outcome("o-1", "l-1", outcome=outcome)])
+    assert store.count("outcomes", {"counted_on": "l-1", "effect": effect}) == 1
+
+
+def test_a_withheld_lesson_has_no_effect(store: Store, told: type[Told]) -> None:
+    """R-i1: a task that went well without the lesson says nothing for it, whatever effects are claimed."""
+    store.append([told.admitted("l-1"), told.outcome("o-1", "l-1", withheld=True, effects={"l-1": "helped"})])
+    assert store.count("outcomes", {"effect": "withheld"}) == 1
+    row = store.get("lessons", "l-1")
+    assert row is not None
+    assert row["since_level"] == {"applied": 0, "helped": 0, "hurt": 0}
+
+
+def test_outcomes_are_found_by_the_lesson_that_they_were_counted_on(store: Store, told: type[Told]) -> None:
+    """R-g1: what is told of a lesson that fell is looked up by its successor."""
+    store.append([told.admitted("l-1"), told.demoted("l-1", "l-2"), told.outcome("o-1", "l-1")])
+    assert [row["lesson_id"] for row in store.iterate("outcomes", {"counted_on": "l-2"})] == ["l-1"]
+
+
+def test_a_retrieval_is_kept_and_part_of_each_lessons_history(store: Store, told: type[Told]) -> None:
+    """R-h1: which lessons were shown, and which withheld, is found by the task and the session."""
+    store.append([told.admitted("l-1"), told.admitted("l-2")])
+    store.append([told.recalled("r-1", "l-1", withheld=("l-2",), task="t-1", session="s-1")])
+    store.append([told.recalled("r-1", "l-2", task="t-2")])
+    (row,) = store.iterate("retrievals", {"task": "t-1"})
+    assert (row["lesson_ids"], row["withheld"], row["session"]) == (["l-1"], ["l-2"], "s-1")
+    assert store.count("retrievals") == store.count("retrievals", {"session": "s-1"}) == 1
+    assert "lessons-recalled" in {row["type"] for row in store.iterate("history", {"lesson_id": "l-2"})}
+    with pytest.raises(StoreError, match="there is no lesson `gone`"):
+        store.append([told.recalled("r-2", "l-1", withheld=("gone",))])
+
+
+def test_a_lesson_says_since_when_it_has_its_level(store: Store, told: type[Told]) -> None:
+    """R-g1: what counts toward the next level is what happened since; being told the level that it has changes nothing."""
+    store.append([told.admitted("l-1"), told.outcome("o-1", "l-1")])
+    times = [event.time for event in store.events()]
+    assert store.get("lessons", "l-1")["since"] == times[0]  # type: ignore[index]
+    store.append([told.changed("promoted", "l-1", level="procedural"), told.changed("promoted", "l-1", level="procedural")])
+    rise = [event.time for event in store.events()][2]
+    assert store.get("lessons", "l-1")["since"] == rise  # type: ignore[index]
+    store.append([told.changed("retired", "l-1", tombstone_id="t")])
+    store.append([told.changed("restored", "l-1", level="procedural", undoes="e")])
+    assert store.get("lessons", "l-1")["since"] == rise  # type: ignore[index]
+
+
 def test_a_promotion_counts_anew(store: Store, told: type[Told]) -> None:
     """R-g1: after a change of level only what follows counts toward the next; the totals stay."""
     store.append([told.admitted("l-1"), told.outcome("o-1", "l-1"), told.changed("promoted", "l-1", level="procedural")])
@@ -149,6 +215,14 @@ def test_supersession_keeps_the_lineage(store: Store, told: type[Told]) -> None:
     row = store.get("lessons", "l-1")
     assert row is not None
     assert (row["standing"], row["envelope"]["status"]) == ("superseded", "superseded")
+
+
+def test_outcomes_do_not_follow_to_other_words(store: Store, told: type[Told]) -> None:
+    """R-i1: what was recalled was the older lesson; the one that took its place with other words gains nothing by it."""
+    store.append([told.admitted("l-1"), told.admitted("l-2", "c" * 64, supersedes="l-1", statement="Say something else.")])
+    store.append([told.changed("superseded", "l-1", by="l-2"), told.outcome("o-1", "l-1")])
+    rows = [store.get("lessons", name) for name in ("l-1", "l-2")]
+    assert [row["lesson"]["times_helped"] for row in rows if row is not None] == [1, 0]
 
 
 def test_only_a_flag_that_withdraws_changes_the_standing(store: Store, told: type[Told]) -> None:
@@ -222,6 +296,7 @@ def test_what_cannot_be_looked_up_is_said(store: Store) -> None:
         ("not-reflected", {"failure_id": "f", "reason": "", "more": 1}, "unknown field `more`"),
         ("not-reflected", {"failure_id": "a\nb", "reason": ""}, "`failure_id` is no id"),
         ("not-reflected", {"failure_id": "f", "reason": {1}}, "plain JSON"),
+        ("outcome-recorded", {"before": "broken", "effects": {"l": "cured"}}, "`before` is no before; `effects` is no effects"),
         (
             "lesson-admitted",
             {"lesson": {}, "envelope": {}, "decision_id": "d"},

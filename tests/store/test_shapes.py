@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,11 @@ import pytest
 
 from reflect_gate import schemas
 from reflect_gate.errors import ReflectGateError
-from reflect_store import EVENT_TYPES, TABLES
+from reflect_store import EVENT_TYPES, TABLES, open_store
 from reflect_store.projections import _FOLDS
 from reflect_store.shapes import KINDS
 
 SCHEMA: dict[str, Any] = schemas.schema("event")
-MIGRATION = Path(__file__).parents[2] / "store" / "reflect_store" / "migrations" / "sqlite" / "002_projections.sql"
 
 
 def test_the_schema_lists_the_types_of_the_store() -> None:
@@ -45,15 +46,17 @@ def test_the_schema_holds_payloads_to_their_type(name: str) -> None:
     assert all(f"`{field}`" in said for field in EVENT_TYPES[name].required)
 
 
-def test_the_tables_of_the_file_are_the_tables_of_the_code() -> None:
-    """Each projection has its table, with the columns that it can be looked up by."""
-    text = MIGRATION.read_text(encoding="utf-8")
-    for name, table in TABLES.items():
-        _, _, body = text.partition(f"CREATE TABLE {name} (\n")
-        lines = body.partition(") STRICT;")[0].splitlines()
-        assert [line.split()[0] for line in lines] == ["key", "time", "event", *table.columns, "row"]
-        for column in table.columns:
-            assert f"ON {name} ({column}, time, event, key);" in text
+def test_the_tables_of_the_file_are_the_tables_of_the_code(tmp_path: Path) -> None:
+    """Each projection has its table, with the columns that it can be looked up by, and an index for each."""
+    path = tmp_path / "store.db"
+    open_store(path, create=True).close()
+    with closing(sqlite3.connect(path)) as file:
+        for name, table in TABLES.items():
+            columns = [row[1] for row in file.execute(f"PRAGMA table_info({name})")]
+            assert columns == ["key", "time", "event", *table.columns, "row"]
+            for column in ("time", *table.columns):
+                indexed = [row[2] for row in file.execute(f"PRAGMA index_info({name}_by_{column})")]
+                assert indexed == list(dict.fromkeys([column, "time", "event", "key"]))
 
 
 def test_a_real_decision_is_an_event(request_document: dict[str, Any], structured: Any) -> None:

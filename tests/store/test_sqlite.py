@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reflect_store import EventStore, StoreError, open_store
+from reflect_store import TABLES, EventStore, SearchQuery, StoreError, open_store
 from reflect_store._sql import migrations, queries, statements
 from reflect_store._sqlite_errors import APPLICATION_ID
 from reflect_store._sqlite_file import LAYOUT
@@ -110,31 +110,40 @@ def test_a_newer_store_is_refused(path: Path) -> None:
     refused(path, "store-newer", read_only=True)
 
 
-def test_the_last_migration_leads_to_the_schema_of_a_fresh_store(path: Path, tmp_path: Path) -> None:
-    """A store of layout 1 is migrated with its projections built from the events, and ends exactly as a fresh one."""
+@pytest.mark.parametrize("layout", range(1, LAYOUT))
+def test_every_older_layout_leads_to_the_schema_of_a_fresh_store(path: Path, tmp_path: Path, layout: int) -> None:
+    """An older store is migrated with its projections built from the events, and ends exactly as a fresh one."""
     old = tmp_path / "old.db"
     with open_store(path, create=True) as store:
-        store.append([Told.admitted("l-1"), Told.skipped("f-1")])
+        store.append([Told.failed("f-1"), Told.admitted("l-1"), Told.outcome("o-1", "l-1"), Told.skipped("f-2")])
         events = [tuple(event) for event in store.events()]
     with closing(sqlite3.connect(old, isolation_level=None)) as made:
-        for statement in statements(dict(migrations("sqlite"))[1]):
-            made.execute(statement)
+        for number, script in migrations("sqlite"):
+            for statement in statements(script) if number <= layout else ():
+                made.execute(statement)
         made.executemany(queries("events")["add"], events)
+        if layout >= 2:
+            # Rows as that layout knew them: a column and fields less.
+            made.execute("INSERT INTO lessons VALUES ('l-1', 't', 'e', 's', 'episodic', 'active', x'7b7d')")
+            made.execute("INSERT INTO outcomes VALUES ('o-1\nl-1', 't', 'e', 'l-1', 'resolved', x'7b7d')")
         made.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        made.execute("PRAGMA user_version = 1")
+        made.execute(f"PRAGMA user_version = {layout}")
     refused(old, "store-read-only", read_only=True)
     with open_store(old) as migrated, open_store(path) as fresh:
         schemas = ["SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name", "PRAGMA user_version"]
         for query in schemas:
             assert connection_of(migrated).execute(query).fetchall() == connection_of(fresh).execute(query).fetchall()
         assert migrated.verify(expected=fresh.head()).sound
-        assert migrated.get("lessons", "l-1") == fresh.get("lessons", "l-1") is not None
+        for table in TABLES:
+            assert list(migrated.iterate(table)) == list(fresh.iterate(table))
+        asked = SearchQuery(("generator",))
+        assert migrated.search(asked) == fresh.search(asked) != []
 
 
 def test_migrations_are_numbered_without_gap() -> None:
     """Number n leads from layout n - 1 to n."""
     assert [number for number, _ in migrations("sqlite")] == list(range(1, LAYOUT + 1))
-    assert LAYOUT >= 2
+    assert LAYOUT >= 3
 
 
 def test_a_failed_migration_leaves_the_old_layout(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,32 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from reflect_store import TABLES, Draft, Store, StoreError, draft, memory_store, open_store
+from reflect_store import TABLES, Draft, SearchQuery, Store, StoreError, ViewQuery, draft, memory_store, open_store
 
 from .stores import Told, ticking
 
 NAMES = st.sampled_from([f"n-{number}" for number in range(4)])
 SIGNATURES = st.sampled_from(["a" * 64, "c" * 64])
+
+
+def promoted(name: str, level: str) -> Draft:
+    """A lesson rises."""
+    return Told.changed("promoted", name, level=level)
+
+
+def retired(name: str) -> Draft:
+    """A lesson goes."""
+    return Told.changed("retired", name, tombstone_id="t")
+
+
+def superseded(name: str, by: str) -> Draft:
+    """A lesson is replaced."""
+    return Told.changed("superseded", name, by=by)
+
+
+def restored(name: str, level: str) -> Draft:
+    """A lesson returns."""
+    return Told.changed("restored", name, level=level, undoes="e")
 
 
 def drafts() -> st.SearchStrategy[Draft]:
@@ -30,21 +50,19 @@ def drafts() -> st.SearchStrategy[Draft]:
         st.builds(Told.admitted, NAMES, SIGNATURES),
         st.builds(Told.merged, NAMES, NAMES, SIGNATURES),
         st.builds(Told.demoted, NAMES, NAMES),
-        st.builds(lambda name, level: Told.changed("promoted", name, level=level), NAMES, levels),
-        st.builds(lambda name: Told.changed("retired", name, tombstone_id="t"), NAMES),
-        st.builds(lambda name, by: Told.changed("superseded", name, by=by), NAMES, NAMES),
-        st.builds(lambda name, level: Told.changed("restored", name, level=level, undoes="e"), NAMES, levels),
-        st.builds(
-            lambda name, lesson, how: Told.outcome(name, lesson, outcome=how),
-            NAMES,
-            NAMES,
-            st.sampled_from(["resolved", "worse"]),
-        ),
-        st.builds(lambda flag, lesson, hard: Told.flagged(flag, lesson, withdraws=hard), NAMES, NAMES, st.booleans()),
+        st.builds(promoted, NAMES, levels),
+        st.builds(retired, NAMES),
+        st.builds(superseded, NAMES, NAMES),
+        st.builds(restored, NAMES, levels),
+        st.builds(Told.outcome, NAMES, NAMES, outcome=st.sampled_from(["resolved", "worse"])),
+        st.builds(Told.flagged, NAMES, NAMES, withdraws=st.booleans()),
         st.builds(Told.resolved, NAMES),
         st.builds(Told.failed, NAMES, st.text(max_size=5)),
         st.builds(Told.decided, NAMES, st.one_of(st.none(), NAMES)),
         st.builds(Told.skipped, NAMES),
+        st.builds(Told.recalled, NAMES, NAMES),
+        st.builds(Told.held, NAMES, failure_id=NAMES, statement=st.just("Wait for the generator.")),
+        st.builds(Told.released, NAMES),
     )
 
 
@@ -121,6 +139,14 @@ class Twins(RuleBasedStateMachine):
         assert self.both(lambda store: {table: list(store.iterate(table)) for table in TABLES})
         self.both(lambda store: list(store.events()))
         self.both(lambda store: store.view("a" * 64, lessons=["n-0"]))
+        self.both(lambda store: store.view(ViewQuery("a" * 64, words=("generators", "reader"), scopes=("lang:python",))))
+
+    @invariant()
+    def the_same_findings(self) -> None:
+        """Every search agrees, finds what is in use, and nothing else."""
+        query = SearchQuery(("generators", "reader"), ("lang:python",), "a" * 64)
+        found = self.both(lambda store: store.search(query))
+        assert {entry.lesson_id for entry in found} == {row["id"] for row in self.file.iterate("lessons", {"standing": "active"})}
 
     def teardown(self) -> None:
         """Both verify, and export the same bytes."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO, Protocol
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 import click
 
@@ -17,6 +18,9 @@ from ._batch import Judged, Progress, judge_all, judge_one
 from ._input import open_input, size_of
 from ._options import BundleChoice, bundle_options, examples, format_option, output_option
 from ._output import COULD_NOT_RUN, INVALID, OK, Sink, error_document, exit_code_of, note, open_output, report
+
+if TYPE_CHECKING:
+    from ._against import StoreChoice
 
 __all__ = ["ERROR_SCHEMA", "evaluate"]
 
@@ -32,13 +36,35 @@ ERROR_SCHEMA = "urn:reflect-gate:schema:error:1"
 @format_option("text", "json", "ndjson")
 @output_option
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Worker processes for a batch.")
+@click.option(
+    "--store",
+    "store_file",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="",
+    help="Judge against this store; without FILE against the one in force (REFLECT_GATE_STORE, else the home folder's).",
+)
+@click.option(
+    "--apply", "apply_", is_flag=True, help="Commit what is decided to the store; a request applied again adds nothing."
+)
 @examples(
     "reflect-gate evaluate request.json",
     "reflect-gate evaluate --bundle introspect --format json < request.json",
     "reflect-gate evaluate requests.ndjson --jobs 4 --format ndjson -o decisions.ndjson",
     "reflect-gate evaluate request.json --set grounding.min_anchor_overlap=0.6 --disable blame",
+    "reflect-gate evaluate request.json --store",
+    "reflect-gate evaluate request.json --store=lessons.db --apply",
 )
-def evaluate(file: str, choice: BundleChoice, explain_: bool, format_: str, output: str | None, jobs: int) -> int:
+def evaluate(
+    file: str,
+    choice: BundleChoice,
+    explain_: bool,
+    format_: str,
+    output: str | None,
+    jobs: int,
+    store_file: str | None,
+    apply_: bool,
+) -> int:
     """Judge whether a reflection may become a lesson.
 
     FILE holds one request, a JSON array of requests, or one request a line; `-` or nothing reads stdin. A request is an
@@ -46,18 +72,36 @@ def evaluate(file: str, choice: BundleChoice, explain_: bool, format_: str, outp
 
     One request: exit code 0 admitted, 4 undecided, 5 refused, 3 invalid. Many: 0 when every one was judged, 3 when one was
     invalid; the others are judged all the same.
+
+    With `--store` a request is judged against the lessons that were learned before, and without `--apply` nothing is written.
+    Secrets are taken out of a request before it is judged against a store or kept.
     """
     from ..documents import read_documents
 
+    store = _store(store_file, apply_, jobs)
     bundle = choice.load()
-    with open_input(file) as (stream, name), open_output(output) as sink:
+    with (
+        open_input(file) as (stream, name),
+        open_output(output) as sink,
+        store.opened() if store else nullcontext() as against,
+    ):
         entries = read_documents(stream, name, bundle.limits)
         first = next(entries)
         if not first[0]:
-            return _single(judge_one(first, name, bundle, explain_), format_, sink)
+            return _single(judge_one(first, name, bundle, explain_, against), format_, sink)
         everything = itertools.chain([first], entries)
-        judged = judge_all(everything, name, choice, bundle, explain=explain_, jobs=jobs)
+        judged = judge_all(everything, name, choice, bundle, explain=explain_, jobs=jobs, against=against, store=store)
         return _many(_watched(judged, stream), format_, sink, explain_)
+
+
+def _store(file: str | None, apply: bool, jobs: int) -> StoreChoice | None:
+    if file is None and not apply:
+        return None
+    if apply and jobs > 1:
+        raise click.UsageError("`--apply` commits a batch in its order, so it takes one job")
+    from ._against import StoreChoice
+
+    return StoreChoice(file or "", apply)
 
 
 def _single(judged: Judged, format_: str, sink: Sink) -> int:
