@@ -17,6 +17,7 @@ from ._batch import judge_one
 from ._input import open_input
 from ._options import BundleChoice, bundle_options, examples, format_option, output_option
 from ._output import open_output
+from ._whynot import Asked
 
 if TYPE_CHECKING:
     from ..policy import Bundle
@@ -29,6 +30,20 @@ _GATES = frozenset({"ground", "generalize", "calibrate", "admit"})
 
 @click.command
 @click.argument("file", default="-", metavar="[FILE|-]")
+@click.option(
+    "--why-not",
+    "goal",
+    metavar="RULE|VERDICT",
+    help="Say what stands in the way of this rule or verdict, and the smallest changes that lead to it.",
+)
+@click.option("--request", "request_file", metavar="FILE", help="The request of the decision, with --why-not.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=200,
+    show_default=True,
+    help="Evaluations that each search of --why-not may use.",
+)
 @bundle_options
 @format_option("text", "json")
 @output_option
@@ -36,17 +51,38 @@ _GATES = frozenset({"ground", "generalize", "calibrate", "admit"})
     "reflect-gate explain request.json",
     "reflect-gate evaluate request.json --explain --format json | reflect-gate explain",
     "reflect-gate explain request.json --set calibration.min_link=0.1 --format json",
+    "reflect-gate explain request.json --why-not admitted",
+    "reflect-gate explain request.json --why-not grounding/supported-by-terms --format json",
 )
-def explain(file: str, choice: BundleChoice, format_: str, output: str | None) -> None:
+def explain(
+    file: str,
+    goal: str | None,
+    request_file: str | None,
+    limit: int,
+    choice: BundleChoice,
+    format_: str,
+    output: str | None,
+) -> None:
     """Say why a decision came out as it did.
 
     FILE holds a decision that kept its firings (`evaluate --explain --format json`), or a request, which is then judged; `-`
     or nothing reads stdin. The derivation is printed as a tree: the verdict, the findings behind it, the rule of each with its
     file and line, the facts that it matched with their values against the thresholds, and what derived those in turn. Exit
     code 0 when it could be explained, whatever was decided.
+
+    With `--why-not`, name a rule (`ruleset/rule`), a decision (admitted, undecided, refused) or a verdict (calibrated, or
+    `stage:verdict`). Told is what stands in its way, the condition that each rule lacks with its value and what it needed, and
+    the smallest changes that lead to it, of the measured facts and apart from that of the policy. Each change was judged again
+    before it is told, and no part of it can be left out. A decision alone tells what stands in the way; with `--request` it is
+    searched.
     """
     with open_input(file) as (stream, name):
         document = _one(stream, name)
+    if goal is not None:
+        _tell_why_not(document, request_file, choice, Asked(goal, limit), name, (format_, output))
+        return
+    if request_file is not None:
+        raise click.UsageError("--request goes with --why-not")
     if str(document.get("schema", "")).startswith("urn:reflect-gate:schema:decision:"):
         decision, misses = _checked(document, name), []
     else:
@@ -57,6 +93,25 @@ def explain(file: str, choice: BundleChoice, format_: str, output: str | None) -
             sink.json(canonical_bytes(explanation_document(decision, misses)) + b"\n")
         else:
             sink.text(explanation_text(decision, misses, Paint(sink.coloured)))
+
+
+def _tell_why_not(
+    document: dict[str, Any], request_file: str | None, choice: BundleChoice, asked: Asked, name: str, how: tuple[str, str | None]
+) -> None:
+    from ..report.whynot import why_not_text
+    from ._whynot import why_not
+
+    request = None
+    if request_file is not None:
+        with open_input(request_file) as (stream, request_name):
+            request = _one(stream, request_name)
+    answer = why_not(document, request, choice.load(), asked, name)
+    format_, output = how
+    with open_output(output) as sink:
+        if format_ == "json":
+            sink.json(canonical_bytes(answer) + b"\n")
+        else:
+            sink.text(why_not_text(answer, Paint(sink.coloured)))
 
 
 def _one(stream: Any, name: str) -> dict[str, Any]:

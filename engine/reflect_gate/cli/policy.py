@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import click
 
 from .._canonical import canonical_bytes
 from ..errors import raise_all
 from ..report._paint import Paint
 from ..report._safe import plain
-from ..report.junit import junit_xml
 from ..report.policy import bundle_text
 from ._app import LazyGroup
 from ._options import BundleChoice, bundle_options, examples, format_option, output_option, policies_option
-from ._output import INVALID, OK, REFUSED, Sink, open_output, warn
-
-if TYPE_CHECKING:
-    from ..policy.cases import CaseResult
+from ._output import OK, open_output, warn
+from .policy_mutate import mutate
+from .policy_test import test
 
 __all__ = ["policy"]
-
-TEST_SCHEMA = "urn:reflect-gate:schema:policy-test:1"
 
 
 @click.group(cls=LazyGroup, no_args_is_help=False)
@@ -89,62 +81,5 @@ def check(path: str | None, policies: str | None, as_of: str | None) -> int:
     return OK
 
 
-@policy.command
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
-@click.option(
-    "--run", "pattern", metavar="PATTERN", help="Run only the cases whose `ruleset/id` matches; `*` and `?` as in file names."
-)
-@policies_option
-@format_option("text", "junit", "json")
-@output_option
-@examples(
-    "reflect-gate policy test",
-    "reflect-gate policy test rules/grounding.yaml --run 'grounding/unsupported-*'",
-    "reflect-gate policy test --format junit -o report.xml",
-)
-def test(paths: tuple[str, ...], pattern: str | None, policies: str | None, format_: str, output: str | None) -> int:
-    """Run the cases that stand beside the rules.
-
-    PATH is a case file, a rule file, a lexicon or a folder; without one, the folders of the policies in force. Exit code 5
-    when a case fails, 3 when something could not be run, which includes a selection without any case.
-    """
-    from ..policy.cases import run_cases
-    from ._policies import case_folders
-
-    results = run_cases(paths or case_folders(policies), policies, pattern)
-    with open_output(output) as sink:
-        _WRITERS[format_](results, sink)
-    failed = [result for result in results if not result.passed]
-    if any(not result.id for result in failed) or not results:
-        return INVALID
-    return REFUSED if failed else OK
-
-
-def _write_text(results: Sequence[CaseResult], sink: Sink) -> None:
-    paint = Paint(sink.coloured)
-    for result in results:
-        if not result.passed:
-            name = "/".join(part for part in (result.ruleset, result.id) if part)
-            place = f"{result.file}:{result.line}" if result.line else result.file
-            sink.text(f"{paint('FAIL', 'red')} {plain(name)}  {paint(plain(place), 'dim')}\n     {plain(result.message)}\n")
-    failed = sum(not result.passed for result in results)
-    told = f"{len(results) - failed} passed, {failed} failed"
-    sink.text(paint(told, "red" if failed else "green") + "\n")
-
-
-def _write_json(results: Sequence[CaseResult], sink: Sink) -> None:
-    failed = sum(not result.passed for result in results)
-    document = {
-        "schema": TEST_SCHEMA,
-        "passed": len(results) - failed,
-        "failed": failed,
-        "cases": [dataclasses.asdict(result) for result in results],
-    }
-    sink.json(canonical_bytes(document) + b"\n")
-
-
-def _write_junit(results: Sequence[CaseResult], sink: Sink) -> None:
-    sink.text(junit_xml(results))
-
-
-_WRITERS = {"text": _write_text, "json": _write_json, "junit": _write_junit}
+policy.add_command(test)
+policy.add_command(mutate)

@@ -6,6 +6,7 @@ bound so far: what coverage and the question "why not" need. Both are generated 
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -56,6 +57,11 @@ def _generated(program: Program, tracing: bool) -> str:
     return generate(program, tracing=tracing)
 
 
+def _different_stages(one: Program, other: Program) -> set[str]:
+    strata = {a.stage for a, b in zip(one.strata, other.strata, strict=True) if a != b}
+    return strata | {a.stage for a, b in zip(one.rules, other.rules, strict=True) if a is not b and a != b}
+
+
 class Compiled:
     """A program as generated Python. `source` may be a text that `generate` made earlier of the same program."""
 
@@ -69,6 +75,19 @@ class Compiled:
         self.base_seen = frozenset(program.tables)
         for fact in dict.fromkeys(program.tables):
             self.base[fact[0]].append(fact)
+
+    def changed(self, program: Program) -> Compiled:
+        """Return the engine of a program that differs in some rules' tests, or leaves rules out of its strata.
+
+        Types, symbols, tables and the numbers of the rules are the same; only the stages that differ are generated anew.
+        """
+        made = copy.copy(self)
+        made.program = program
+        different = _different_stages(self.program, program)
+        part = program._replace(strata=tuple(stratum for stratum in program.strata if stratum.stage in different))
+        anew = {program.stages[place]: function for place, function in load(_generated(part, tracing=False)).items()}
+        made.stages = {**self.stages, **anew}
+        return made
 
     def session(self, limits: Limits) -> CompiledSession:
         """Open a session over the program's tables."""

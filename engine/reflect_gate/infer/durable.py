@@ -138,7 +138,8 @@ class Durable:
         """Spend once what a process of one evaluation need not spend, and many evaluations soon have back."""
         _tune_allocator()
         self.variants = self._variants(takers_of(self.program, ALIASES))
-        self.wanted = wanted_of(self.program)
+        # A network of some stages alone has no lane for what only rules of others read.
+        self.wanted = [want if lanes else False for want, lanes in zip(wanted_of(self.program), self.network.lanes, strict=True)]
         self._encode_by(encoders_of(self.network.lanes, KEYS))
 
     def take(self) -> int:

@@ -14,7 +14,7 @@ from ..facts import Domain, load_vocabulary
 from ..policy.model import EncodedFact, Firing, Head, Interner, Join, Pattern, Program, Rule, Test
 from ._near import NearMiss, holds, nearest_miss, needed_of
 
-__all__ = ["Explainer", "Shown", "nearest"]
+__all__ = ["Explainer", "Shown", "all_facts", "derive", "nearest"]
 
 Shown = str | int | float | bool
 _MEASURED = 64
@@ -71,7 +71,8 @@ class _Decoder:
         }
 
 
-def _derive(head: Head, bound: Sequence[EncodedFact]) -> EncodedFact:
+def derive(head: Head, bound: Sequence[EncodedFact]) -> EncodedFact:
+    """Return the fact that `head` derives of the facts bound to the rule's positive patterns."""
     return (head.type, *[bound[v.pattern][v.position + 1] if isinstance(v, Join) else v for v in head.values])
 
 
@@ -80,6 +81,12 @@ def _by_type(facts: Iterable[EncodedFact]) -> dict[int, list[EncodedFact]]:
     for fact in dict.fromkeys(facts):
         found.setdefault(fact[0], []).append(fact)
     return found
+
+
+def all_facts(program: Program, measured: Iterable[EncodedFact], fired: Iterable[Firing]) -> dict[int, list[EncodedFact]]:
+    """Return every fact of an evaluation by type: the tables, what was measured and what `fired` derived."""
+    derived = (derive(head, bound) for rule, bound in fired for head in program.rules[rule].heads)
+    return _by_type([*program.tables, *measured, *derived])
 
 
 def _identity(test: Test) -> bool:
@@ -126,8 +133,7 @@ class Explainer:
 
     @cached_property
     def _facts(self) -> dict[int, list[EncodedFact]]:
-        derived = (_derive(head, bound) for rule, bound in self._fired for head in self._program.rules[rule].heads)
-        return _by_type([*self._program.tables, *self._measured, *derived])
+        return all_facts(self._program, self._measured, self._fired)
 
     @cached_property
     def _findings(self) -> dict[tuple[int, EncodedFact], Firing]:
@@ -136,7 +142,7 @@ class Explainer:
         for firing in self._fired:
             rule, bound = firing
             for head in self._program.rules[rule].heads:
-                found.setdefault((rule, _derive(head, bound)), firing)
+                found.setdefault((rule, derive(head, bound)), firing)
         return found
 
     def finding(self, stage: str, said: Said) -> dict[str, Any]:
@@ -168,7 +174,7 @@ class Explainer:
                     "source": str(rule.source),
                     "facts": [self._decoder.fact(fact) for fact in bound],
                     "measured": self._measurements(rule, bound),
-                    "derived": [self._decoder.fact(_derive(head, bound)) for head in rule.heads],
+                    "derived": [self._decoder.fact(derive(head, bound)) for head in rule.heads],
                 }
             )
         return shown

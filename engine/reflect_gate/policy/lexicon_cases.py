@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..errors import ReflectGateError, Source, did_you_mean
 from .bundle import Lexicon
@@ -17,7 +17,7 @@ from .loading import load_bundle
 from .parsed import GroupDecl
 from .problems import Problems
 
-__all__ = ["CaseResult", "run_lexicon_cases"]
+__all__ = ["CaseResult", "finder", "resolved_lexicon", "run_lexicon_cases"]
 
 _TARGET: Final = "candidate_lesson"
 
@@ -26,7 +26,11 @@ _Find: TypeAlias = Callable[[str], Sequence[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """How one case ended; `message` says what was expected and what was found, and is empty where the case passed."""
+    """How one case ended; `message` says what was expected and what was found, and is empty where the case passed.
+
+    Of a failed case of rules, `expected` and `actual` say the whole on one line each, `firings` what fired in its rule set (as
+    decisions hold it) and `near` how near each rule came that should have fired.
+    """
 
     ruleset: str
     id: str
@@ -34,6 +38,10 @@ class CaseResult:
     message: str
     file: str
     line: int
+    expected: str = ""
+    actual: str = ""
+    firings: tuple[Mapping[str, Any], ...] = ()
+    near: tuple[Mapping[str, Any], ...] = ()
 
 
 def run_lexicon_cases(data: bytes, file: str, policies: str | Path | None) -> list[CaseResult]:
@@ -43,16 +51,17 @@ def run_lexicon_cases(data: bytes, file: str, policies: str | Path | None) -> li
     problems.stop_if_any()
     if lexicon is None:
         raise ReflectGateError("policy-shape", "the file holds no lexicon", Source(file))
-    resolved = _resolved(lexicon.name, lexicon.source, policies)
-    whole = _finder(resolved)
+    resolved = resolved_lexicon(lexicon.name, lexicon.source, policies)
+    whole = finder(resolved)
     results: list[CaseResult] = []
     for group in lexicon.groups.values():
-        alone = _finder(resolved._replace(groups=tuple(kept for kept in resolved.groups if kept.id == group.id)))
+        alone = finder(resolved._replace(groups=tuple(kept for kept in resolved.groups if kept.id == group.id)))
         results += _run_group(lexicon.name, group, {"hit": alone, "miss": whole}, file)
     return results
 
 
-def _resolved(name: str, source: Source, policies: str | Path | None) -> Lexicon:
+def resolved_lexicon(name: str, source: Source, policies: str | Path | None) -> Lexicon:
+    """Return the lexicon as the default bundle has it; `policy-unknown-lexicon` at `source` where it has none of that name."""
     lexicons = load_bundle(policies=policies, cache=False).lexicons
     if name not in lexicons:
         message = f"the bundle has no lexicon `{name}`{did_you_mean(name, lexicons)}"
@@ -60,7 +69,7 @@ def _resolved(name: str, source: Source, policies: str | Path | None) -> Lexicon
     return lexicons[name]
 
 
-def _finder(lexicon: Lexicon) -> _Find:
+def finder(lexicon: Lexicon) -> _Find:
     """Return what finds `(group, matched text)` of `lexicon` in a text."""
     from ..measure.lexicon import LexiconSet
 

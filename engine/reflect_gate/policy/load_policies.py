@@ -10,6 +10,7 @@ from ..errors import did_you_mean
 from .fields import Fields, as_name, as_scalar
 from .load import read_setting_value
 from .load_lexicon import check_lexicon_pattern
+from .load_models import load_models
 from .parsed import BundleDecl, LexiconOverride, PoliciesFile, RulesetRef, SettingOverride
 from .problems import Problems
 from .source import ListNode, Node, ScalarNode, parse_document
@@ -21,7 +22,7 @@ SETTING_KEY: Final = re.compile(r"(?P<ruleset>[a-z][a-z0-9-]*)\.(?P<setting>[a-z
 
 _LIMITS: Final = Limits._fields
 _LIMIT_MAXIMUM: Final = 2**31 - 1
-_TOP: Final = ("rules", "lexicons", "engine", "limits")
+_TOP: Final = ("rules", "lexicons", "engine", "limits", "models")
 _BUNDLE: Final = ("extends", "rulesets", "enable", "disable", "settings", "lexicons")
 _PIN: Final = re.compile(r"(?:0|[1-9][0-9]{0,5})(?:\.(?:0|[1-9][0-9]{0,5})){0,2}")
 
@@ -46,7 +47,8 @@ def load_policies(data: bytes, file: str, problems: Problems) -> PoliciesFile | 
     mode, cross_check = _engine(fields, problems)
     limits = _limits(fields, problems)
     rules, lexicons = fields.text("rules"), fields.text("lexicons")
-    return PoliciesFile(default, rules, lexicons, mode, cross_check, limits, bundles, file)
+    # Read elsewhere; a fault is one of this file all the same.
+    return PoliciesFile(default, rules, lexicons, mode, cross_check, limits, bundles, file, load_models(fields, problems))
 
 
 def _engine(fields: Fields, problems: Problems) -> tuple[Literal["durable", "compiled"], bool]:

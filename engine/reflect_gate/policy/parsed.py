@@ -21,8 +21,11 @@ __all__ = [
     "HeadDecl",
     "LexiconFile",
     "LexiconOverride",
+    "ModelDecl",
+    "ModelsDecl",
     "PatternDecl",
     "PoliciesFile",
+    "PriceDecl",
     "RuleDecl",
     "RuleFile",
     "RulesetRef",
@@ -209,6 +212,40 @@ class BundleDecl:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceDecl:
+    """Dollars a million tokens; `cached` is what a prompt token costs that the server had in its cache."""
+
+    input: Decimal
+    cached: Decimal
+    output: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDecl:
+    """One model of `models:` and how it is asked; what is `None` or empty keeps the default of `llm.settings`."""
+
+    name: str
+    doc: str
+    model: str
+    base_url: str
+    timeout: Decimal | None
+    prompt_tokens: int | None
+    seed: int | None
+    parameters: Mapping[str, str]
+    price: PriceDecl | None
+    cost_limit: Decimal | None
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsDecl:
+    """The key `models:` as written; `default` is empty where there is none."""
+
+    default: str
+    known: Mapping[str, ModelDecl]
+
+
+@dataclass(frozen=True, slots=True)
 class PoliciesFile:
     """`policies.yaml` as written; `rules` and `lexicons` are folders relative to it, or empty for the shipped ones."""
 
@@ -220,3 +257,4 @@ class PoliciesFile:
     limits: Limits
     bundles: Mapping[str, BundleDecl]
     file: str
+    models: ModelsDecl

@@ -12,7 +12,7 @@ from ._paint import VERDICT_STYLE, Paint
 from ._safe import one_line, plain
 from .text import OPERATORS, condition, decision_line, holds, shown_value, telling
 
-__all__ = ["EXPLANATION_SCHEMA", "Node", "explanation", "explanation_document", "explanation_text", "miss_text"]
+__all__ = ["EXPLANATION_SCHEMA", "Node", "explanation", "explanation_document", "explanation_text", "fact_text", "miss_text"]
 
 EXPLANATION_SCHEMA = "urn:reflect-gate:schema:explanation:1"
 
@@ -127,7 +127,7 @@ class _Tree:
         return nodes
 
     def fact(self, fact: Document, measured: Sequence[Document], depth: int) -> Node:
-        told = _fact_text(fact, measured)
+        told = fact_text(fact, measured)
         key = _key(fact)
         if key in self.shown and key in self.by_fact:
             return Node("fact", f"{told} (above)", "", ())
@@ -156,7 +156,7 @@ def _key(fact: Document) -> _Key:
     return fact["fact"], tuple(sorted(fact["fields"].items()))
 
 
-def _fact_text(fact: Document, measured: Sequence[Document]) -> str:
+def fact_text(fact: Document, measured: Sequence[Document]) -> str:
     """Return a fact with its comparisons; its other fields are named as far as they say which fact it is."""
     fields: Mapping[str, Any] = fact["fields"]
     here = [
@@ -182,5 +182,5 @@ def miss_text(miss: Document) -> str:
         )
         return f"{rule} would need {lacking['fact']}.{lacking['field']} {needed}; it is {shown_value(lacking['value'])}"
     if "refuted" in miss:
-        return f"{rule} would need no {_fact_text(miss['refuted'], ())}"
+        return f"{rule} would need no {fact_text(miss['refuted'], ())}"
     return f"{rule} would need a fact `{miss['missing']}`"

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
-from xml.sax.saxutils import quoteattr
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 from ._safe import plain
+from .cases import Result, told
 
-__all__ = ["Result", "junit_xml"]
-
-
-class Result(Protocol):
-    """One policy case that ran: its rule set, its id, whether it passed, else why not, and where it stands."""
-
-    @property
-    def ruleset(self) -> str: ...  # noqa: D102 - the class says it
-    @property
-    def id(self) -> str: ...  # noqa: D102 - the class says it
-    @property
-    def passed(self) -> bool: ...  # noqa: D102 - the class says it
-    @property
-    def message(self) -> str: ...  # noqa: D102 - the class says it
-    @property
-    def file(self) -> str: ...  # noqa: D102 - the class says it
-    @property
-    def line(self) -> int: ...  # noqa: D102 - the class says it
+__all__ = ["junit_xml"]
 
 
 def junit_xml(results: Sequence[Result], name: str = "reflect-gate policy test") -> str:
@@ -33,30 +16,23 @@ def junit_xml(results: Sequence[Result], name: str = "reflect-gate policy test")
     suites: dict[str, list[Result]] = {}
     for result in results:
         suites.setdefault(result.ruleset, []).append(result)
-    head = f"<testsuites name={_attribute(name)} {_counts(results)}>"
-    body = [line for ruleset, cases in suites.items() for line in _suite(ruleset, cases)]
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *body, "</testsuites>", ""])
+    root = ET.Element("testsuites", {"name": name, **_counts(results)})
+    for ruleset, cases in suites.items():
+        suite = ET.SubElement(root, "testsuite", {"name": plain(ruleset), **_counts(cases)})
+        for case in cases:
+            _case(suite, case)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(ruleset: str, cases: Sequence[Result]) -> Iterable[str]:
-    yield f"  <testsuite name={_attribute(ruleset)} {_counts(cases)}>"
-    for case in cases:
-        named = f"classname={_attribute(ruleset)} name={_attribute(case.id)}"
-        place = f'{named} file={_attribute(case.file)} line="{case.line}"'
-        if case.passed:
-            yield f"    <testcase {place}/>"
-            continue
-        yield f"    <testcase {place}>"
-        yield f"      <failure message={_attribute(case.message)}/>"
-        yield "    </testcase>"
-    yield "  </testsuite>"
+def _case(suite: ET.Element, case: Result) -> None:
+    named = {"classname": plain(case.ruleset), "name": plain(case.id), "file": plain(case.file), "line": str(case.line)}
+    node = ET.SubElement(suite, "testcase", named)
+    if not case.passed:
+        failure = ET.SubElement(node, "failure", {"message": plain(case.message)})
+        failure.text = "\n".join(told(case)) or None
 
 
-def _counts(cases: Sequence[Result]) -> str:
+def _counts(cases: Sequence[Result]) -> dict[str, str]:
     failed = sum(not case.passed for case in cases)
-    return f'tests="{len(cases)}" failures="{failed}" errors="0" skipped="0"'
-
-
-def _attribute(text: str) -> str:
-    """Return `text` as an XML attribute; characters that XML cannot hold stand as escapes."""
-    return quoteattr(plain(text), {"\n": "&#10;", "\t": "&#9;"})
+    return {"tests": str(len(cases)), "failures": str(failed), "errors": "0", "skipped": "0"}

@@ -64,6 +64,8 @@ def line_text(place: str, decision: Document, paint: Paint | None = None) -> str
     word = paint(f"{status:<9}", VERDICT_STYLE[status])
     why = next(iter(deciding(decision)), None) if status != "admitted" or _flagged(decision) else None
     told = f"  {_told(why)}" if why else ""
+    if "applied" in decision:
+        told = f"  {decision['applied']['action']} {decision['applied']['lesson_id'] or '-'}{told}"
     return f"{place:<9}  {word}  {decision['reason'] or '-':<17}  {one_line(decision['failure_id'], 48)}{told}\n"
 
 
@@ -185,7 +187,15 @@ def _identity(decision: Document, paint: Paint) -> str:
     lesson = decision["lesson"]
     if lesson:
         rows.append(("lesson", f"{lesson['type']}, confidence {lesson['confidence']}, scope `{one_line(lesson['scope'], 80)}`"))
+    if "applied" in decision:
+        rows.append(("applied", _applied(decision["applied"])))
     return "\n".join(f"  {paint(f'{name:<9}', 'dim')} {value}" for name, value in rows)
+
+
+def _applied(written: Document) -> str:
+    """Return what a commit came to; `known` is what was applied before."""
+    lesson = f" {written['lesson_id']}" if written["lesson_id"] else ""
+    return f"{written['action']}{lesson}, {len(written['events'])} events, store at version {written['version']}"
 
 
 def _candidate(reflection: Document, spans: Sequence[Document], paint: Paint) -> Iterator[str]:
