@@ -18,7 +18,7 @@ from .infer.protocol import Session
 from .policy import Bundle
 from .policy.model import EncodedFact, Firing, Interner
 from .runtime import Runtime, runtime
-from .stages import admit, calibrate, evidence, generalize, ground, ledger, lifecycle
+from .stages import admit, calibrate, dedupe, evidence, generalize, ground, ledger, lifecycle
 from .stages._case import Case, Stage
 from .stages._prepare import prepare
 
@@ -33,6 +33,7 @@ STAGES: tuple[Stage, ...] = (
     ground.STAGE,
     generalize.STAGE,
     calibrate.STAGE,
+    dedupe.STAGE,
     admit.STAGE,
     lifecycle.STAGE,
 )
@@ -118,6 +119,9 @@ def _check_signature(request: Mapping[str, Any], own: str) -> None:
 def _decision(run: _Run, request_digest: str, keep_firings: bool) -> Decision:
     case, bundle = run.case, run.case.bundle
     outputs: dict[str, Mapping[str, Any] | None] = dict(case.outputs)
+    # S2 §3.5 has one output for both halves of its stage.
+    outputs["calibrate"] = {**case.outputs["calibrate"], "deduped": case.outputs["dedupe"]["deduped"]}
+    del outputs["dedupe"]
     status = _STATUS[case.judgements["admit"].verdict]
     if status != "admitted":
         outputs["lifecycle"] = None

@@ -52,6 +52,10 @@ class Runtime:
         bundle = self.bundle
         return make_engine(self.program, bundle.engine, bundle.cross_check, bundle.generated, AFTERWARDS)
 
+    def engine_of(self, stage: str) -> Engine:
+        """Return the engine that runs a stage."""
+        return self._afterwards if stage in AFTERWARDS else self.engine
+
     def interner(self) -> Interner:
         """Return the numbers of a new evaluation."""
         return Interner(self.program.symbols, self._numbers)

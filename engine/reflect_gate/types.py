@@ -4,7 +4,7 @@
 
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
-from reflect_store.records import DerivedFrom, Edge, Lesson, Level, Standing, StoredLesson
+from reflect_store.records import DerivedFrom, EarlierFailure, Edge, HeldCandidate, Lesson, Level, Standing, StoredLesson
 
 __all__ = [
     "Admission",
@@ -14,12 +14,14 @@ __all__ = [
     "Component",
     "DerivedFrom",
     "Diagnosis",
+    "EarlierFailure",
     "Edge",
     "Envelope",
     "Evidence",
     "FailureError",
     "Generalization",
     "Grounding",
+    "HeldCandidate",
     "Item",
     "Kind",
     "Ledger",
@@ -40,6 +42,7 @@ __all__ = [
     "StoreView",
     "StoredLesson",
     "Termination",
+    "Trigger",
 ]
 
 Component: TypeAlias = Literal[11, 12, 13, 14, "user"]
@@ -49,6 +52,7 @@ Kind: TypeAlias = Literal[
 Oracle: TypeAlias = Literal["none", "self_written", "repeats_example", "authoritative"]
 Outcome: TypeAlias = Literal["resolved", "escalated"]
 RejectedReason: TypeAlias = Literal["speculative", "contradicts_store", "shallow", "too_vague", "thin_evidence"]
+Trigger: TypeAlias = Literal["error", "hallucination", "low_quality", "manual"]
 
 
 class Item(TypedDict):
@@ -148,6 +152,9 @@ class Termination(TypedDict):
     repair_delta: NotRequired[CapturedItem | None]
     successful_trajectory: NotRequired[list[CapturedItem]]
     failing_action_seq: NotRequired[int]
+    commit: NotRequired[str]
+    session: NotRequired[str]
+    recalled: NotRequired[list[str]]
 
 
 SignatureContext = TypedDict(
@@ -186,6 +193,8 @@ class Project(TypedDict, total=False):
     repository: str
     language: str
     task: str
+    commit: str
+    session: str
 
 
 class Envelope(TypedDict):
@@ -205,6 +214,8 @@ class StoreView(TypedDict):
     version: int
     lessons: list[StoredLesson]
     edges: list[Edge]
+    failures: NotRequired[list[EarlierFailure]]
+    candidates: NotRequired[list[HeldCandidate]]
 
 
 class Request(TypedDict):
@@ -215,6 +226,9 @@ class Request(TypedDict):
     signature_context: NotRequired[SignatureContext]
     store_view: NotRequired[StoreView]
     project: NotRequired[Project]
+    recalled: NotRequired[list[str]]
+    trigger: NotRequired[Trigger]
+    tags: NotRequired[list[str]]
 
 
 # -- outputs of the stages, S2 3.1 to 3.9 ----------------------------------------------------------------------------------------

@@ -211,3 +211,64 @@ def _decision(firings: list[dict[str, Any]]) -> Mapping[str, Any]:
         "measured": [],
     }
     return {"status": "admitted", "reason": None, "findings": [finding], "firings": firings}
+
+
+# -- why not -----------------------------------------------------------------------------------------------------------
+
+
+def test_why_not_of_a_request(here: Run, request_file: Callable[[str], str]) -> None:
+    """The rule in the way with its place, what each rule lacks, and changes of both kinds."""
+    code, out, err = here("explain", request_file("platitude"), "--why-not", "admitted")
+    assert (code, err) == (0, "")
+    for part in ("in the way", "admission/too-vague (admission.yaml:", "lacking", "smallest change of facts", "--disable "):
+        assert part in out
+
+
+def test_why_not_as_json_holds_to_its_schema(here: Run, request_file: Callable[[str], str]) -> None:
+    """The document names what was asked for and how long it was looked for."""
+    out = here("explain", request_file("line-level"), "--why-not", "calibrated", "--limit", "50", "--format", "json").out
+    document = json.loads(out)
+    schemas.check("why-not", document, "stdout")
+    assert document["goal"] == {"kind": "verdict", "name": "calibrated", "stage": "calibrate"}
+    assert document["facts"]["limit"] == 50
+    assert document["facts"]["evaluations"] <= 50
+
+
+def test_why_not_of_a_decision_needs_its_request_to_search(
+    structured: Bundle, here: Run, request_file: Callable[[str], str], tmp_path: Path
+) -> None:
+    """A decision alone tells what stands in the way; with its request it is searched."""
+    path = tmp_path / "decision.json"
+    path.write_bytes(evaluate(DEMO["platitude"], structured).to_bytes())
+    alone = here("explain", str(path), "--why-not", "admitted").out
+    assert "in the way" in alone
+    assert "give its request" in alone
+    both = here(
+        "explain", str(path), "--why-not", "admitted", "--request", request_file("platitude"), "--as-of", structured.as_of
+    )
+    assert "smallest change of facts" in both.out, both.err
+
+
+def test_why_not_with_another_request_is_3(
+    structured: Bundle, here: Run, request_file: Callable[[str], str], tmp_path: Path
+) -> None:
+    """A decision is never explained by a request that it is not of."""
+    path = tmp_path / "decision.json"
+    path.write_bytes(evaluate(DEMO["platitude"], structured).to_bytes())
+    code, _, err = here("explain", str(path), "--why-not", "admitted", "--request", request_file("line-level"))
+    assert (code, "[why-not-request]" in err) == (3, True)
+    code, _, err = here(
+        "explain", str(path), "--why-not", "admitted", "--request", request_file("platitude"), "--disable", "blame"
+    )
+    assert (code, "[why-not-bundle]" in err) == (3, True)
+
+
+def test_request_without_why_not_is_64(here: Run, request_file: Callable[[str], str]) -> None:
+    """An option that would do nothing is a usage error."""
+    assert here("explain", request_file("platitude"), "--request", request_file("platitude")).code == 64
+
+
+def test_unknown_goal_is_3(here: Run, request_file: Callable[[str], str]) -> None:
+    """The nearest name is offered."""
+    code, _, err = here("explain", request_file("platitude"), "--why-not", "calibration/calibrate")
+    assert (code, "did you mean `calibration/calibrated`?" in err) == (3, True)

@@ -90,5 +90,5 @@ def test_commands_of_the_guide_exist() -> None:
     from reflect_gate.cli.policy import policy
 
     verbs = re.findall(r"^\$ reflect-gate policy (\w+)", "".join(blocks("console")), re.MULTILINE)
-    assert set(verbs) == {"check", "show", "test"}
+    assert set(verbs) == {"check", "mutate", "show", "test"}
     assert set(verbs) <= set(policy.commands)

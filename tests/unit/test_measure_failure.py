@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflect_gate.measure.failure import agreement, claimed_kinds, shown_kinds
+from reflect_gate.measure.failure import agreement, claimed_kinds, denied_kinds, shown_kinds
 from reflect_gate.measure.index import RecordIndex
 
 
@@ -124,3 +124,20 @@ def test_any_texts_are_compared(claim: str, text: str) -> None:
     """No text raises, and the answer is one of three."""
     record = index({"text": text, "error_class": "ValueError"})
     assert agreement(claim, record.items["t0"], record) in {"none", "agree", "conflict"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("The loop does not raise an index error.", {"index"}),
+        ("This does not lead to a division by zero.", {"zero"}),
+        ("The code never causes a type error.", {"type"}),
+        ("The code does not handle an index error.", set()),
+        ("The loop should not raise an index error.", set()),
+        ("The loop raises an index error.", set()),
+        ("It does not raise an index error here, it raises an index error there.", set()),
+    ],
+)
+def test_denied_kinds(claim: str, expected: set[str]) -> None:
+    """A kind of failure is denied where it is said not to come about, not where it is not handled or not wanted."""
+    assert denied_kinds(claim) == expected

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reflect_gate.facts import load_vocabulary
 from reflect_gate.measure.index import RecordIndex
-from reflect_gate.measure.lesson import action, cause, condition, contrast, instance, lesson_fact, link
+from reflect_gate.measure.lesson import action, cause, condition, contrast, instance, lesson_fact, link, platitudes
 
 
 def index(text: str = "test_total: sum_cart([3, 4]) == 7") -> RecordIndex:
@@ -164,6 +164,8 @@ def test_the_fact_has_the_fields_of_the_vocabulary() -> None:
         "link": 100,
         "instance": 0,
         "hedges": 2,
+        "sentences": 1,
+        "platitudes": 0,
     }
 
 
@@ -179,3 +181,19 @@ def test_any_lesson_is_measured_within_bounds(lesson: str, claim: str) -> None:
 def test_a_lesson_that_repeats_the_cause_is_linked_to_all_of_it(claim: str) -> None:
     """The link of a text to itself is everything or, without terms, nothing."""
     assert link(claim, {"strategy_error": claim}) in {0, 100}
+
+
+@pytest.mark.parametrize(
+    ("text", "virtues", "expected"),
+    [
+        ("", [], (0, 0)),
+        ("One. Two! Three?", [(0, 3)], (3, 34)),
+        ("One. Two! Three?", [(0, 3), (1, 2)], (3, 34)),
+        ("One. Two! Three?", [(2, 6)], (3, 67)),
+        ("One", [(0, 3)], (1, 100)),
+        (" \n \n", [], (0, 0)),
+    ],
+)
+def test_platitudes_are_counted_by_sentence(text: str, virtues: list[tuple[int, int]], expected: tuple[int, int]) -> None:
+    """A phrase counts for each sentence that it touches, once; the share is rounded up (R-e1)."""
+    assert platitudes(text, virtues) == expected

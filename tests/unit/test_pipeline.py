@@ -129,17 +129,6 @@ def test_introspect_admits_whatever_meets_the_schema(with_reflection: Build) -> 
     assert evaluate(with_reflection(candidate_lesson="Be careful.", evidence_ids=["nowhere"]), bundle).status == "admitted"
 
 
-def test_an_unjudged_store_leaves_the_candidate_undecided(structured: Bundle, request_document: dict[str, Any]) -> None:
-    """Lessons that were not compared are not called independent (R-d1)."""
-    lesson = evaluate(request_document, structured).lesson
-    request_document["store_view"] = {
-        "version": 1,
-        "lessons": [{"id": "l1", "lesson": lesson, "signature": "0" * 64}],
-        "edges": [],
-    }
-    assert evaluate(request_document, structured).status == "undecided"
-
-
 def test_a_wrong_signature_is_refused(structured: Bundle, request_document: dict[str, Any]) -> None:
     """A signature context of another failure is not judged (R-b1)."""
     request_document["signature_context"] = {
@@ -155,8 +144,16 @@ def test_a_wrong_signature_is_refused(structured: Bundle, request_document: dict
 
 
 def test_stages_are_named_as_in_the_spec() -> None:
-    """The visible order of the pipeline (R-x1)."""
-    assert [stage.name for stage in STAGES] == ["evidence", "ledger", "ground", "generalize", "calibrate", "admit", "lifecycle"]
+    """The visible order of the pipeline; `dedupe` is the half of S2's `calibrate` that hears of its other half (R-x1)."""
+    named = ["evidence", "ledger", "ground", "generalize", "calibrate", "dedupe", "admit", "lifecycle"]
+    assert [stage.name for stage in STAGES] == named
+
+
+def test_a_decision_has_the_stages_of_the_spec(structured: Bundle, request_document: dict[str, Any]) -> None:
+    """What `dedupe` says stands in the output of `calibrate`, S2 3.5."""
+    stages = evaluate(request_document, structured).stages
+    assert list(stages) == ["evidence", "ledger", "ground", "generalize", "calibrate", "admit", "lifecycle"]
+    assert set(stages["calibrate"] or {}) == {"deduped", "calibration", "calibrated_lesson", "episodic_only"}
 
 
 def test_no_model_is_reachable(request_document: dict[str, Any]) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflect_gate.policy.cases import CaseResult
 from reflect_gate.report._paint import Paint
 from reflect_gate.report._safe import json_for_terminal, one_line, plain
 from reflect_gate.report.explain import explanation_text
@@ -308,16 +308,16 @@ def test_one_line_is_short_and_flat() -> None:
 def test_junit() -> None:
     """A suite a rule set, a case a case; nothing of the run's time or machine."""
     results = [
-        SimpleNamespace(ruleset="grounding", id="a", passed=True, message="", file="g.cases.yaml", line=3),
-        SimpleNamespace(ruleset="grounding", id="b", passed=False, message='got "x"\n<y>', file="g.cases.yaml", line=9),
+        CaseResult("grounding", "a", True, "", "g.cases.yaml", 3),
+        CaseResult("grounding", "b", False, 'got "x"\n<y>', "g.cases.yaml", 9),
     ]
     expected = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="reflect-gate policy test" tests="2" failures="1" errors="0" skipped="0">
   <testsuite name="grounding" tests="2" failures="1" errors="0" skipped="0">
-    <testcase classname="grounding" name="a" file="g.cases.yaml" line="3"/>
+    <testcase classname="grounding" name="a" file="g.cases.yaml" line="3" />
     <testcase classname="grounding" name="b" file="g.cases.yaml" line="9">
-      <failure message='got "x"&#10;&lt;y&gt;'/>
+      <failure message="got &quot;x&quot;&#10;&lt;y&gt;" />
     </testcase>
   </testsuite>
 </testsuites>

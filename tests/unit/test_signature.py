@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflect_gate._canonical import digest
-from reflect_gate.stages._errortext import exception_class, read_error
+from reflect_gate.measure._errortext import exception_class, read_error
 from reflect_gate.stages._signature import TEMPLATE_LIMIT, signature, site, template
 
 PYTHON = """Traceback (most recent call last):

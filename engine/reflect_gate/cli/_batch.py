@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from ..policy import Bundle
+    from ._against import Against, StoreChoice
 
 __all__ = ["Judged", "Progress", "judge_all", "judge_one"]
 
@@ -39,15 +40,18 @@ class Judged(NamedTuple):
     error: ReflectGateError | None
 
 
-def judge_one(entry: Entry, name: str, bundle: Bundle, explain: bool) -> Judged:
-    """Judge one entry of the input called `name`; whatever goes wrong is the entry's own error."""
+def judge_one(entry: Entry, name: str, bundle: Bundle, explain: bool, against: Against | None = None) -> Judged:
+    """Judge one entry of the input called `name`, against a store where one is given; whatever goes wrong is its own error."""
     from ..pipeline import evaluate
 
     place, request = entry
     if isinstance(request, ReflectGateError):
         return Judged(place, None, None, request)
     try:
-        decision = evaluate(request, bundle, explain=explain).to_json()  # type: ignore[arg-type]
+        if against is None:
+            decision = evaluate(request, bundle, explain=explain).to_json()  # type: ignore[arg-type]
+        else:
+            decision = against.judge(request, bundle, explain=explain)  # type: ignore[arg-type]
     except ReflectGateError as error:
         return Judged(place, request, None, _placed(error, place, name))
     except Exception as error:  # noqa: BLE001 - one bad entry must not cost the others
@@ -56,11 +60,22 @@ def judge_one(entry: Entry, name: str, bundle: Bundle, explain: bool) -> Judged:
 
 
 def judge_all(
-    entries: Iterable[Entry], name: str, choice: BundleChoice, bundle: Bundle, *, explain: bool, jobs: int
+    entries: Iterable[Entry],
+    name: str,
+    choice: BundleChoice,
+    bundle: Bundle,
+    *,
+    explain: bool,
+    jobs: int,
+    against: Against | None = None,
+    store: StoreChoice | None = None,
 ) -> Iterator[Judged]:
-    """Yield what became of every entry, in order; `jobs` above 1 starts that many worker processes."""
+    """Yield what became of every entry, in order; `jobs` above 1 starts that many worker processes.
+
+    `against` is the open store of this process, `store` what a worker opens for itself.
+    """
     if jobs == 1:
-        yield from (judge_one(entry, name, bundle, explain) for entry in entries)
+        yield from (judge_one(entry, name, bundle, explain, against) for entry in entries)
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -68,7 +83,7 @@ def judge_all(
 
     # The day is fixed here: a batch that runs past midnight must not judge by two bundles.
     fixed = choice.on_day(bundle.as_of)
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (fixed, bundle.digest, name, explain))
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (fixed, bundle.digest, name, explain, store))
     try:
         yield from _ordered(pool, entries, jobs * CHUNKS_IN_FLIGHT)
     except BrokenProcessPool:
@@ -93,10 +108,10 @@ def _ordered(pool: Any, entries: Iterable[Entry], most: int) -> Iterator[Judged]
 # -- worker processes ----------------------------------------------------------------------------------------------------
 
 _Result: TypeAlias = tuple[dict[str, Any] | None, list[_Leaf]]
-_worker: list[tuple[Bundle, str, bool] | ReflectGateError] = []
+_worker: list[tuple[Bundle, str, bool, Against | None] | ReflectGateError] = []
 
 
-def _start_worker(choice: BundleChoice, digest: str, name: str, explain: bool) -> None:
+def _start_worker(choice: BundleChoice, digest: str, name: str, explain: bool, store: StoreChoice | None = None) -> None:
     import signal
 
     # The parent hears the interrupt and ends the pool; a traceback of every worker would only bury its message.
@@ -104,21 +119,22 @@ def _start_worker(choice: BundleChoice, digest: str, name: str, explain: bool) -
     # An error raised here would be logged with a traceback and break the pool; kept, it is told with the first chunk.
     try:
         bundle = choice.load()
+        against = store.kept_open() if store else None
     except ReflectGateError as error:
         _worker[:] = [ReflectGateError(error.code, error.message, error.source)]
         return
     changed = ReflectGateError("policy-changed", "the policies changed while the batch was being judged")
-    _worker[:] = [(bundle, name, explain) if bundle.digest == digest else changed]
+    _worker[:] = [(bundle, name, explain, against) if bundle.digest == digest else changed]
 
 
 def _work(chunk: Sequence[Entry]) -> list[_Result]:
     ready = _worker[0]
     if isinstance(ready, ReflectGateError):
         raise ready
-    bundle, name, explain = ready
+    bundle, name, explain, against = ready
     results = []
     for entry in chunk:
-        judged = judge_one(entry, name, bundle, explain)
+        judged = judge_one(entry, name, bundle, explain, against)
         leaves = judged.error.errors if judged.error else ()
         results.append((judged.decision, [(leaf.code, leaf.message, leaf.source) for leaf in leaves]))
     return results

@@ -45,9 +45,11 @@ ERROR_FORMATS = ("text", "json")
 ERROR_FORMAT_VARIABLE = "REFLECT_GATE_ERROR_FORMAT"
 
 _QUOTED = re.compile(r"'([^'`]*)'")
-_COULD_NOT_RUN = frozenset({"cannot-read", "cannot-write", "data-missing", "internal", "io"}) | {
-    f"store-{what}" for what in ("busy", "exists", "full", "io", "missing", "moved", "read-only")
-}
+_COULD_NOT_RUN = (
+    frozenset({"cannot-read", "cannot-write", "data-missing", "internal", "io"})
+    | {f"store-{what}" for what in ("busy", "exists", "full", "io", "missing", "moved", "read-only")}
+    | {f"queue-{what}" for what in ("busy", "closed", "full-disk", "gone", "handler", "io", "latched", "read-only")}
+)
 
 
 def exit_code_of(error: ReflectGateError) -> int:

@@ -35,7 +35,12 @@ def _complete_form(_ctx: click.Context, _parameter: click.Parameter, incomplete:
 @corpus.command
 @click.argument("file", default="-", metavar="[FILE|-]")
 @click.option(
-    "--from", "form", required=True, metavar="FORM", shell_complete=_complete_form, help="The form of the rows: `reflexion`."
+    "--from",
+    "form",
+    required=True,
+    metavar="FORM",
+    shell_complete=_complete_form,
+    help="The form of the rows: `reflexion`, `exam` or `attribution`.",
 )
 @output_option
 @examples(

@@ -43,14 +43,16 @@ class Check(NamedTuple):
 
 @click.command()
 @click.option("--policies", metavar="FILE", help="Check these policies instead of the ones in force.")
+@click.option("--model", is_flag=True, help="Ask the configured model once, which may cost a fraction of a cent.")
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
-def doctor(policies: str | None, style: str) -> int:
+def doctor(policies: str | None, model: bool, style: str) -> int:
     """Check this installation.
 
     Looks at the interpreter, both rule engines, the policies in force, the folders, and the libraries that must agree.
-    Exit code 1 when something that every evaluation needs is broken; a warning alone is 0.
+    With --model, also asks the model that reflects: one small call, never made otherwise.
+    Exit code 1 when something that every evaluation needs is broken, or the model that was asked; a warning alone is 0.
     """
-    found = list(checks(policies))
+    found = list(checks(policies, model=model))
     broken = any(check.status == "fail" for check in found)
     with open_output(None) as sink:
         if style == "json":
@@ -60,7 +62,7 @@ def doctor(policies: str | None, style: str) -> int:
     return COULD_NOT_RUN if broken else OK
 
 
-def checks(policies: str | None = None) -> Iterator[Check]:
+def checks(policies: str | None = None, *, model: bool = False) -> Iterator[Check]:
     """Yield every check; one that raises is a failure of its own and never hides the ones after it."""
     yield Check("python", "ok", f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}")
     yield Check("platform", "ok", platform.platform())
@@ -73,6 +75,10 @@ def checks(policies: str | None = None) -> Iterator[Check]:
         yield _guarded("inference", lambda: _inference(bundles[0]))
     yield _guarded("home", lambda: _folder("home", home_dir(), "REFLECT_GATE_HOME"))
     yield _guarded("cache", lambda: _folder("cache", cache_dir(), "REFLECT_GATE_CACHE"))
+    if model:
+        from ._doctor_model import model_check
+
+        yield _guarded("model", lambda: Check("model", *model_check(policies)))
 
 
 def _guarded(name: str, look: Callable[[], Check]) -> Check:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..stages._errortext import exception_class
-from ..stages._pattern import Pattern
+from ..measure._errortext import exception_class
+from ..measure._pattern import Pattern
 
 __all__ = ["Check", "Examples", "examples", "normal", "oracle", "parse_feedback", "split_top"]
 

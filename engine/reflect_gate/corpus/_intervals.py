@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["RESAMPLES", "Interval", "Row", "Share", "bootstrap", "quotient", "share", "wilson"]
+from ..intervals import Interval, wilson
+
+__all__ = ["RESAMPLES", "Row", "Share", "bootstrap", "quotient", "share"]
 
 RESAMPLES = 1_000
 """Resamples of a bootstrap: the ends of an interval are then good to about a percentage point."""
 
-_NORMAL_95 = 1.959963984540054
 _LEAST_RESAMPLES = 40
-
-Interval: TypeAlias = tuple[float, float]
 
 Row: TypeAlias = tuple[str, Sequence[int]]
 """A record's task, and what it adds to each count."""
@@ -48,19 +47,6 @@ class Share(NamedTuple):
 
 def _rounded(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [round(end, 4) for end in interval]
-
-
-def wilson(hits: int, n: int) -> Interval | None:
-    """Return Wilson's 95 % interval of a share; `None` of nothing.
-
-    E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
-    """
-    if n == 0:
-        return None
-    squared = _NORMAL_95**2
-    middle = (hits + squared / 2) / (n + squared)
-    half = _NORMAL_95 / (n + squared) * math.sqrt(hits * (n - hits) / n + squared / 4)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def quotient(counts: Sequence[int]) -> float | None:

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..stages._pattern import Pattern
+from ..measure._pattern import Pattern
 from ._checks import Check, normal
 
 __all__ = ["Evidence", "Reading", "Sentence", "read_reflection", "sentences"]

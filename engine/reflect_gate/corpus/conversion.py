@@ -12,7 +12,7 @@ from .._canonical import canonical_bytes
 from ..config import Limits
 from ..documents import read_ndjson
 from ..errors import ReflectGateError, Source, did_you_mean
-from . import reflexion
+from . import attribution, exam, reflexion
 
 __all__ = ["CONVERTERS", "Conversion", "Converter", "convert_file", "convert_stream", "converter"]
 
@@ -27,6 +27,8 @@ class Converter(NamedTuple):
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("reflexion", "free-text reflections after failed self-written tests (Reflexion and its kin)", reflexion.convert),
+    Converter("exam", "reflections on a wrong answer to an exam question, with its marking", exam.convert),
+    Converter("attribution", "failures of agents with the step and the reason that a person named", attribution.convert),
 )
 
 

@@ -20,22 +20,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from ..errors import ReflectGateError, Source
 from ..stages._record import assemble
 from ..types import FailureError, Item, Record
 from ._checks import Check, examples, oracle, parse_feedback
 from ._reading import Evidence, read_reflection
+from ._rows import CONFIDENCE_NOT_STATED, ITEM_TEXT_LIMIT, needed, text
 
 __all__ = ["Labels", "Request", "convert", "labels"]
 
 Request = dict[str, Any]
 """A request object, as `schemas/request.schema.json` has it."""
 
-ITEM_TEXT_LIMIT = 65_536
 CHECK_LIMIT = 1_900
 """Checks of one row; the request allows 2,000 items in all."""
-
-CONFIDENCE_NOT_STATED = 0.5
 
 
 class Labels(TypedDict):
@@ -60,31 +57,14 @@ def labels(row: Mapping[str, object]) -> Labels:
 
 def convert(row: Mapping[str, object]) -> Request:
     """Return the request of a row; `corpus-bad-row` where a field that is needed is missing or blank."""
-    failure_id, reflection = _needed(row, "id"), _needed(row, "reflection_text")
-    statement, attempt = _text(row, "task_prompt"), _text(row, "failed_attempt")
-    checks = parse_feedback(_text(row, "feedback"))[:CHECK_LIMIT]
+    failure_id, reflection = needed(row, "id"), needed(row, "reflection_text")
+    statement, attempt = text(row, "task_prompt"), text(row, "failed_attempt")
+    checks = parse_feedback(text(row, "feedback"))[:CHECK_LIMIT]
     record = _record(failure_id, statement, attempt, checks)
-    language, task = _text(row, "lang"), _text(row, "task_id")
+    language, task = text(row, "lang"), text(row, "task_id")
     project = {key: value for key, value in (("language", language), ("task", task)) if value}
     request: Request = {"record": record, "reflection": _reflection(reflection, record, checks, _scope(task, language, checks))}
     return {**request, "project": project} if project else request
-
-
-def _text(row: Mapping[str, object], key: str) -> str:
-    value = row.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        message = f"expected a text or null, found `{str(value)[:80]}`"
-        raise ReflectGateError("corpus-bad-row", message, Source("row", pointer=f"/{key}"))
-    return value
-
-
-def _needed(row: Mapping[str, object], key: str) -> str:
-    value = _text(row, key)
-    if not value.strip():
-        raise ReflectGateError("corpus-bad-row", f"`{key}` is missing or blank", Source("row", pointer=f"/{key}"))
-    return value
 
 
 def _record(failure_id: str, statement: str, attempt: str, checks: list[Check]) -> Record:
@@ -144,8 +124,8 @@ def _evidence(record: Record, checks: list[Check]) -> Evidence:
     )
 
 
-def _reflection(text: str, record: Record, checks: list[Check], scope: str) -> dict[str, object]:
-    reading = read_reflection(text, _evidence(record, checks))
+def _reflection(said: str, record: Record, checks: list[Check], scope: str) -> dict[str, object]:
+    reading = read_reflection(said, _evidence(record, checks))
     return {
         "outcome": "escalated",
         **reading.fields,

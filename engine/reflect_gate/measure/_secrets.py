@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["HINT", "secrets"]
+__all__ = ["HINT", "Secret", "found", "secrets", "suspected"]
 
 HINT = (
     r"(?:A3T|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12}|gh[opusr]_\w{16}|github_pat_|glpat-|gloas-|glrt-|xox[a-z]-|xapp-|hooks\.slack|sk-\w{3}|[srp]k_live_"
@@ -59,6 +59,9 @@ _PLACEHOLDER = (
     r"(?i)^(?:\$|%|\*+$|\.+$|x{4,}|<|\{)|example|placeholder|dummy|changeme|your[_-]|redacted|getenv|environ"
     r"|process\.env|secrets\.|vault|xxxx|\*\*\*|^(?:none|null|true|false|undefined|password|secret|token|string|optional)"
 )
+_KEYS = ("-----BEGIN", "PuTTY")
+_KEY_LENGTH = 16_384
+_KEY_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\ \r\n\t"
 _LIMIT = 1_000
 _MIN_BITS = 2.9
 
@@ -85,25 +88,63 @@ def _random(value: str) -> bool:
     return any(map(str.isdigit, value)) or (len(value) >= 12 and value.isalpha() and changes * 5 >= len(value) * 2)
 
 
-def _found(text: str) -> Iterator[int]:
+class Secret(NamedTuple):
+    """Where a secret stands in a text (offsets in characters), and whether it is one wherever else it stands.
+
+    A login of an address can be a plain word: it is a secret where it stands, and nothing but a word elsewhere.
+    """
+
+    start: int
+    end: int
+    anywhere: bool
+
+
+def _key_end(text: str, start: int, end: int) -> int:
+    """Return where a private key ends that is announced from `start` to `end`: at its own last words, if they are there."""
+    part = text[end : end + _KEY_LENGTH]
+    closed = part.find("-----END" if text.startswith("-", start) else "Private-MAC")
+    if closed < 0:
+        return end + len(part) - len(part.lstrip(_KEY_CHARACTERS))
+    last = part.find("-----", closed + 8, closed + 128) if text.startswith("-", start) else -1
+    if last >= 0:
+        return end + last + 5
+    line = part.find("\n", closed)
+    return end + (line if line >= 0 else len(part))
+
+
+def found(text: str) -> Iterator[Secret]:
+    """Yield the secrets of a text, not in order and possibly overlapping; documented placeholders are none. Linear."""
     formats, valued, address, placeholder = _compiled()
     for match in formats.finditer(text):
         if len(set(match.group())) > 8 and "example" not in match.group().casefold():
-            yield match.start()
+            key = match.group().startswith(_KEYS)
+            yield Secret(match.start(), _key_end(text, *match.span()) if key else match.end(), anywhere=True)
     for pattern in valued:
         for match in pattern.finditer(text):
             value = match.group(1)
             if _random(value) and not placeholder.search(value):
-                yield match.start()
+                yield Secret(match.start(1), match.end(1), anywhere=True)
     for match in address.finditer(text):
         if not placeholder.search(match.group(1)):
-            yield match.start()
+            yield Secret(match.start(1), match.end(1), anywhere=_random(match.group(1)))
+
+
+@cache
+def _hint() -> Any:
+    import re2
+
+    return re2.compile(HINT)
+
+
+def suspected(text: str) -> bool:
+    """Return whether a text may hold a secret; one search, which says no of nearly every text."""
+    return _hint().search(text) is not None
 
 
 def secrets(text: str) -> int:
     """Return how many secrets a text holds (at most 1,000); documented placeholders are none. Linear."""
     count = 0
-    for count, _ in enumerate(_found(text), 1):
+    for count, _ in enumerate(found(text), 1):
         if count == _LIMIT:
             break
     return count

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ..stages._errortext import exception_class
-from ..stages._pattern import Pattern
+from ._errortext import exception_class
+from ._pattern import Pattern
 from .expectation import exit_status
 from .text import encodable
 

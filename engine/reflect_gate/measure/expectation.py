@@ -18,7 +18,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..stages._pattern import Pattern
+from ._pattern import Pattern
 from .text import encodable
 
 __all__ = ["Values", "exit_status", "read_values"]

@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..stages._pattern import Pattern
 from ._english import word_set
+from ._pattern import Pattern
 from .text import encodable, normalise, split_words
 
 if TYPE_CHECKING:
     from .index import IndexedItem, RecordIndex
 
-__all__ = ["agreement", "claimed_kinds", "shown_kinds"]
+__all__ = ["agreement", "claimed_kinds", "denied_kinds", "shown_kinds"]
 
 _READ = 8_192
 _CLAUSES = 256
@@ -136,6 +136,11 @@ _AKIN: Mapping[str, frozenset[str]] = {
 _SUPPOSED = word_set(
     "should must would could might may ensure ensures to avoid prevent prevents want expected instead needs unless shall until"
 )
+_LEADING = word_set("lead leads leading led due owing amounts")
+_NOT = word_set("not never doesnt didnt doesn didn cannot cant t")
+_CAUSES = word_set(
+    "affect affects cause causes raise raises lead leads result results produce produces trigger triggers throw throws"
+)
 _MARKS = (". ", "; ", ": ", ", ", " but ", " so that ", " in order ", "\n")
 
 
@@ -146,19 +151,42 @@ def _clauses(claim: str) -> list[str]:
 
 
 @lru_cache(maxsize=512)
-def claimed_kinds(claim: str) -> frozenset[str]:
-    """Return the kinds of failure that a claim states. Linear in the claim."""
-    found: set[str] = set()
+def _kinds(claim: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the kinds of failure that a claim states, and those that it denies."""
+    stated: set[str] = set()
+    denied: set[str] = set()
     for clause in _clauses(normalise(claim).text):
         for match in _CLAIM.finditer(clause):
-            if _SUPPOSED.isdisjoint(_before(clause, match.start())):
-                found.update(kind for kind, text in match.groupdict().items() if text)
-    return frozenset(found)
+            before = _before(clause, match.start())
+            kinds = {kind for kind, text in match.groupdict().items() if text}
+            if _SUPPOSED.isdisjoint(before) and _is_denied(before):
+                denied |= kinds
+            elif _SUPPOSED.isdisjoint(before[-3:]):
+                stated |= kinds
+    return frozenset(stated), frozenset(denied - stated)
+
+
+def claimed_kinds(claim: str) -> frozenset[str]:
+    """Return the kinds of failure that a claim states. Linear in the claim."""
+    return _kinds(claim)[0]
+
+
+def denied_kinds(claim: str) -> frozenset[str]:
+    """Return the kinds of failure of which a claim says that they did not come about. Linear in the claim."""
+    return _kinds(claim)[1]
 
 
 def _before(clause: str, start: int) -> Sequence[str]:
-    """Return the three words before a place: a kind that follows `to avoid an` or `should raise a` is not stated."""
-    return [word.casefold() for word in split_words(clause[max(0, start - 64) : start])[-3:]]
+    """Return the six words before a place: a kind that follows `to avoid an` or `should raise a` is not stated."""
+    words = [word.casefold() for word in split_words(clause[max(0, start - 96) : start])[-6:]]
+    # `leads to a` states a consequence; `to avoid a` supposes one.
+    return [word for place, word in enumerate(words) if word != "to" or words[max(0, place - 1)] not in _LEADING]
+
+
+def _is_denied(before: Sequence[str]) -> bool:
+    """Return whether the words before a kind say that it did not come about: `does not raise an`, `never leads to a`."""
+    causes = [place for place, word in enumerate(before) if word in _CAUSES]
+    return any(not _NOT.isdisjoint(before[max(0, place - 2) : place]) for place in causes)
 
 
 def shown_kinds(item: Mapping[str, Any], defect: str) -> frozenset[str]:
@@ -178,14 +206,16 @@ def _bears_out(claimed: frozenset[str], item: IndexedItem) -> bool:
 
 
 def agreement(claim: str, item: IndexedItem, index: RecordIndex) -> str:
-    """Return whether a claim names the kind of failure that a check showed. Measure `failure` 1.0.0.
+    """Return whether a claim names the kind of failure that a check showed. Measure `failure` 1.1.0.
 
-    `agree`: it names that kind. `conflict`: it names kinds of crash, this check crashed in another way or gave no result, and no
-    check of the record bears any of them out. `none`: either side names no kind.
+    `agree`: it names that kind. `conflict`: it denies that kind; or it names kinds of crash, this check crashed in another way or
+    gave no result, and no check of the record bears any of them out. `none`: either side names no kind.
     """
     if item.defect == "none":
         return "none"
     claimed = claimed_kinds(claim)
+    if not item.failure_kinds.isdisjoint(denied_kinds(claim)):
+        return "conflict"
     if not claimed:
         return "none"
     if _bears_out(claimed, item):

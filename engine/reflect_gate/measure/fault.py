@@ -14,8 +14,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 
-from ..stages._pattern import Match, Pattern
 from ._english import NEGATIONS, word_set
+from ._pattern import Match, Pattern
 from .text import normalise, split_words
 
 __all__ = ["faultless"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from ..stages._errortext import exception_class
+from ._errortext import exception_class
 from .anchors import Anchor, compact, core, holds
 from .defect import OBSERVED, defect
 from .expectation import read_values

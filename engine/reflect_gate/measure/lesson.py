@@ -10,6 +10,7 @@ from words, not parsed: they ask whether the parts of a principle are there, not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ..facts import Fact, ratio
@@ -18,7 +19,7 @@ from .anchors import Anchor, anchors_of
 from .index import RecordIndex
 from .text import analyse, fold, language, split_words, terms
 
-__all__ = ["action", "cause", "condition", "contrast", "instance", "lesson_fact", "link"]
+__all__ = ["action", "cause", "condition", "contrast", "instance", "lesson_fact", "link", "platitudes"]
 
 _BREAK = "|"
 _BREAKS = str.maketrans(
@@ -234,11 +235,34 @@ def instance(text: str, index: RecordIndex) -> int:
     return -(-counted * 100 // len(found))
 
 
-def lesson_fact(lesson: str, claims: Mapping[str, str], index: RecordIndex, *, hedges: int) -> Fact:
-    """Return the `lesson` fact of a candidate lesson. Measure `lesson` 1.1.0.
+_SENTENCE = re.compile(r"[^.!?;\n]+")
 
-    `claims` are the causal fields; `hedges` is the count of the hedge lexicon in the lesson, from `LexiconSet.hits`. `words`
-    counts words; `condition`, `action`, `contrast`, `cause` say whether those parts are there; `link` rounds down, `instance` up.
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in _SENTENCE.finditer(text) if not match.group().isspace()]
+
+
+def platitudes(text: str, virtues: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return how many sentences a lesson has, and the share of them that hold one of `virtues`, in hundredths rounded up.
+
+    `virtues` are the places of virtue-level phrases. A long list of virtues dilutes the share of words that stand in such
+    phrases, not the share of sentences.
+    """
+    sentences = _sentences(text)
+    if not sentences:
+        return 0, 0
+    held = sum(any(first < end and start < last for first, last in virtues) for start, end in sentences)
+    return len(sentences), -(-held * 100 // len(sentences))
+
+
+def lesson_fact(
+    lesson: str, claims: Mapping[str, str], index: RecordIndex, *, hedges: int, virtues: Sequence[tuple[int, int]] = ()
+) -> Fact:
+    """Return the `lesson` fact of a candidate lesson. Measure `lesson` 1.2.0.
+
+    `claims` are the causal fields; `hedges` is the count of the hedge lexicon in the lesson and `virtues` are the places of the
+    virtue-level lexicon, from `LexiconSet.hits`. `words` counts words; `condition`, `action`, `contrast`, `cause` say whether
+    those parts are there; `link` rounds down, `instance` and the share of platitudes up.
     """
     marked = _marked(lesson)
     return (
@@ -252,4 +276,5 @@ def lesson_fact(lesson: str, claims: Mapping[str, str], index: RecordIndex, *, h
         link(lesson, claims),
         instance(lesson, index),
         hedges,
+        *platitudes(lesson, virtues),
     )

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from ..stages._pattern import Pattern
+from ._pattern import Pattern
 from .defect import NO_RESULT
 from .index import IndexedItem, RecordIndex
 from .text import LIMIT, normalise

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ..stages._pattern import Pattern
 from ._english import word_set
+from ._pattern import Pattern
 from .text import encodable
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Polarity: do a claim and an item say the same, or the opposite, of a thing that both name?
 
-Two kinds of opposition are read.
+Three kinds of opposition are read.
 
 *Against the check itself* (items with `expected`, `actual` or `passed`): a claim that the output is too low or too high, has too
 few or too many elements, is nothing, or that the check passes or fails, is held against the values of the check.
@@ -9,6 +9,8 @@ few or too many elements, is nothing, or that the check passes or fails, is held
 exists/missing, before/after, always/never …) in a clause of the claim and a line of the item that name the same anchor. A
 negation turns a word round; `a before b` and `b after a` are the same. Plans, code and specifications are not read this way: they
 state intentions and norms, not what was the case.
+
+*Against code*: whether it calls, uses or defines what the claim says that it does or does not (`usage`).
 
 A clause that supposes rather than states (`should`, `assumed`, `if` …) is not read, and a false belief (`failed_assumption`)
 never conflicts: to be contradicted by the evidence is what makes it one.
@@ -22,6 +24,7 @@ from functools import lru_cache, partial
 from operator import methodcaller
 from typing import NamedTuple
 
+from . import usage
 from ._english import NEGATIONS, word_set
 from .anchors import Anchor, anchors_of
 from .defect import is_no_result
@@ -166,6 +169,8 @@ _SOMETHING = (
     ("returns", "a", "value"),
     ("returned", "a", "value"),
     ("returns", "some", "value"),
+    ("returns", "any", "value"),
+    ("returned", "any", "value"),
     ("returns", "values"),
     ("returns", "something"),
     ("has", "a", "return"),
@@ -341,15 +346,14 @@ def _side(words: Sequence[str], pair: str, anchor: Anchor) -> int:
 def agreement(field: str, claim: str, item: IndexedItem, index: RecordIndex) -> str:
     """Return whether a causal field and an item `agree`, are in `conflict`, or say nothing (`none`) of the same thing.
 
-    Measure `polarity` 1.1.0. A conflict outweighs agreement. What another check of the record bears out is said of that
+    Measure `polarity` 1.2.0. A conflict outweighs agreement. What another check of the record bears out is said of that
     one. Linear in the texts, at most `CLAUSE_LIMIT` clauses and lines.
     """
     clauses = _clauses(claim)
-    if not clauses:
-        return "none"
-    observed, checked = item.kind in _OBSERVATIONS, item in index.checks
-    signs = list(_with_check(clauses, item, index)) if checked else []
-    if observed:
+    signs = usage.signs(claim, item.item["text"]) if item.kind == "code" else []
+    if clauses and item in index.checks:
+        signs += _with_check(clauses, item, index)
+    if clauses and item.kind in _OBSERVATIONS:
         signs += _with_words(clauses, item)
     if any(sign < 0 for sign in signs) and field != "failed_assumption":
         return "conflict"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..facts import Fact
 from ..measure.index import RecordIndex
 from ..measure.lexicon import LexiconHit, LexiconSet
+from ..measure.precedent import Candidate, Precedents
+from ..measure.scope import Scope
 from ._judgement import Finding, Judgement
 from ._record import record_signature
 
@@ -20,6 +22,9 @@ __all__ = ["CAUSAL_FIELDS", "TEXT_FIELDS", "Case", "Finding", "Judgement", "Stag
 
 CAUSAL_FIELDS = ("failed_assumption", "overlooked_evidence", "strategy_error", "violated_invariant")
 TEXT_FIELDS = (*CAUSAL_FIELDS, "counterfactual", "candidate_lesson", "scope")
+
+_NEVER = 101
+"""A likeness that no two lessons have."""
 
 
 class Case:
@@ -61,6 +66,21 @@ class Case:
     def hits(self) -> Sequence[LexiconHit]:
         """Every lexicon found in every text field, with its spans."""
         return self.lexicons.hits({name: self.reflection[name] for name in TEXT_FIELDS})
+
+    @cached_property
+    def precedents(self) -> Precedents:
+        """What the store view knows of the candidate; without the rule set `generalization` no two lessons are alike."""
+        reflection = self.reflection
+        candidate = Candidate(
+            statement=reflection["candidate_lesson"],
+            scope=Scope.parse(reflection["scope"]),
+            signature=self.signature,
+            record=self.record,
+            origin=self.request.get("project") or {},
+            recalled=frozenset(self.request.get("recalled", ())),
+        )
+        alike = self.bundle.settings.get("generalization.min_similarity")
+        return Precedents(candidate, self.request.get("store_view") or {}, int(alike.value * 100) if alike else _NEVER)
 
     @cached_property
     def explaining(self) -> Sequence[str]:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from ..errors import ReflectGateError, Source, did_you_mean, raise_all
-from ._errortext import exception_class, read_error
+from ..measure._errortext import exception_class, read_error
 from ._signature import signature, site
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ __all__ = [
 
 RECORD_KEYS = ("failure_id", "outcome", "traces", "diagnosis", "repair_delta", "successful_trajectory")
 
-CONTEXT_KEYS = ("task", "repository", "language", "error", "failing_action_seq")
+CONTEXT_KEYS = ("task", "repository", "language", "commit", "session", "recalled", "error", "failing_action_seq")
 """What a termination says beyond its record; of these only `error` is read here, for the diagnosis."""
 
 OUTCOMES = ("resolved", "escalated")

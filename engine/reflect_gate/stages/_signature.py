@@ -24,8 +24,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._canonical import digest
-from ._errortext import read_error
-from ._pattern import Pattern
+from ..measure._errortext import read_error
+from ..measure._pattern import Pattern
 
 if TYPE_CHECKING:
     from ..types import SignatureContext
