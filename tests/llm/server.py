@@ -46,11 +46,14 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server: _Server
+    asked: Asked
+    """The request that is being answered."""
 
     def do_POST(self) -> None:
         """Note the request and behave."""
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         asked = Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(body))
+        self.asked = asked
         self.server.owner.next(asked)(self)
 
     def do_GET(self) -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from reflect_store.queue import Job, PermanentError, PersistError, Skip, TransientError
+from reflect_store.queue import Job, Parked, PermanentError, PersistError, Skip, TransientError
 
 __all__ = ["flaky", "obey", "slow_start"]
 
@@ -41,6 +41,7 @@ def obey(job: Job) -> None:
     elif what != "succeed":
         raise {
             "skip": Skip("nothing to learn"),
+            "park": Parked("no money", 7.0),
             "busy": TransientError("busy", retry_after=7.0),
             "refuse": PermanentError("no"),
             "parse": ValueError("no JSON"),

@@ -130,6 +130,30 @@ def test_release_costs_no_attempt(queue: Queue) -> None:
         claim.release()
 
 
+def test_parking_costs_no_attempt(make: Make, clock: FakeClock) -> None:
+    """R-L3: a job that may not run now waits as long as it is told to, with the reason, however often that happens."""
+    queue = make(QueueSettings(max_attempts=1))
+    queue.put(job())
+    for day in (1, 2):
+        assert _claimed(queue, 2 * DAY).park(f"no money on day {day}", DAY) == "scheduled"
+        (row,) = queue.jobs()
+        assert (row.attempts, row.error) == (0, f"no money on day {day}")
+        assert queue.claim(DAY - 1) is None
+        clock.sleep(1)
+    assert queue.counters.retries == {}
+    assert _claimed(queue).attempt == 1
+
+
+def test_a_parked_job_is_looked_at_soon_after_a_restart(make: Make) -> None:
+    """Whoever raises a limit and starts again waits for the longest delay of a retry at most."""
+    first = make()
+    first.put(job())
+    _claimed(first).park("no money", DAY)
+    first.close()
+    settings = QueueSettings()
+    assert _claimed(make(settings), settings.longest + 1).attempt == 1
+
+
 def test_close_gives_jobs_back(make: Make) -> None:
     """R-q8: what was in work when the queue was closed runs again, as its first attempt."""
     queue = make()
@@ -144,7 +168,7 @@ def test_a_claim_is_settled_once(queue: Queue) -> None:
     queue.put(job())
     claim = _claimed(queue)
     claim.ack()
-    for again in (claim.ack, lambda: claim.retry("x"), lambda: claim.dead("x")):
+    for again in (claim.ack, lambda: claim.retry("x"), lambda: claim.park("x", 1), lambda: claim.dead("x")):
         with pytest.raises(StoreError, match="queue-claim"):
             again()
     claim.release()

@@ -81,6 +81,24 @@ def test_every_outcome_ends_where_it_should(tmp_path: Path, note: Path) -> None:
         assert (counters.persist_failures, counters.retries) == (1, {1: 2})
 
 
+def test_a_parked_job_is_counted_nowhere(tmp_path: Path, note: Path) -> None:
+    """R-L3: it waits, and is no attempt, no success and no failure; a job that is done is told of once it is acknowledged."""
+    told: list[str] = []
+    with open_queue(tmp_path / "q", NO_DELAY._replace(max_attempts=1)) as queue:
+        for name, what in (("a", "park"), ("b", "succeed"), ("c", "skip"), ("d", "refuse")):
+            queue.put(_job(name, note, what))
+
+        def acknowledged(job: Job) -> None:
+            assert queue.done(job.id)
+            told.append(job.task)
+
+        Pool(queue, "queue_handlers:obey", PoolSettings(workers=1), acknowledged=acknowledged).once()
+        (row,) = queue.jobs()
+        assert (row.job.task, row.attempts, row.error) == ("a", 0, "Parked: no money")
+        assert queue.counters.attempts == {"success": 1, "skipped": 1, "transient": 0, "permanent": 1}
+    assert told == ["b", "c"]
+
+
 def test_a_job_that_takes_too_long_is_ended(tmp_path: Path, note: Path) -> None:
     """R-q3: the limit ends the job and what it started, the attempt counts, and the worker goes on."""
     with open_queue(tmp_path / "q", NO_DELAY._replace(max_attempts=2)) as queue:

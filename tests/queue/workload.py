@@ -58,6 +58,7 @@ STEPS: Sequence[Step] = (
     Step("put 0", _put(0), {0: "waiting:0"}),
     Step("put 1", _put(1), {1: "waiting:0"}),
     Step("put 1 again", _put(1), {1: "waiting:0"}),
+    Step("park 1", _claim_and(1, "park", "no money", 60.0), {1: "waiting:0"}),
     Step("retry 0", _claim_and(0, "retry", "busy"), {0: "waiting:1"}),
     Step("ack 1", _claim_and(1, "ack"), {1: "done"}),
     Step("dead 0", _claim_and(0, "dead", "no use"), {0: "dead"}),

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import bisect
+from typing import Final, NamedTuple
 
-__all__ = ["Counters", "Gauges"]
+__all__ = ["BOUNDS", "Counters", "Gauges"]
+
+BOUNDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+"""Seconds by which the lengths of attempts are told apart."""
+
+_EMPTY: Final = (0,) * (len(BOUNDS) + 1)
 
 
 class Gauges(NamedTuple):
@@ -22,6 +28,7 @@ class Counters:
         "attempts",
         "enqueue",
         "persist_failures",
+        "processing_buckets",
         "processing_count",
         "processing_seconds",
         "retries",
@@ -38,6 +45,8 @@ class Counters:
         """By the number of the attempt that failed."""
         self.processing_seconds: dict[str, float] = dict.fromkeys(self.attempts, 0.0)
         self.processing_count: dict[str, int] = dict.fromkeys(self.attempts, 0)
+        self.processing_buckets: dict[str, tuple[int, ...]] = dict.fromkeys(self.attempts, _EMPTY)
+        """Attempts by the first of `BOUNDS` that is not shorter; the last number is of those longer than all."""
         self.wal_corruption = 0
         self.stale_discarded = 0
         self.persist_failures = 0
@@ -52,6 +61,9 @@ class Counters:
         self.attempts[outcome] = self.attempts.get(outcome, 0) + 1
         self.processing_seconds[outcome] = self.processing_seconds.get(outcome, 0.0) + seconds
         self.processing_count[outcome] = self.processing_count.get(outcome, 0) + 1
+        place = bisect.bisect_left(BOUNDS, seconds)
+        counts = self.processing_buckets.get(outcome, _EMPTY)
+        self.processing_buckets[outcome] = (*counts[:place], counts[place] + 1, *counts[place + 1 :])
 
     def as_dict(self) -> dict[str, object]:
         """Return a copy of all totals by name."""

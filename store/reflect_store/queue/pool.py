@@ -277,14 +277,21 @@ class Pool:
         self._count(outcome, seconds)
         if outcome in {"success", "skipped"}:
             self._settle(claim.ack)
-            if self._acknowledged is not None and self.queue.done(claim.id):
-                self._acknowledged(claim.job)
+            self._tell_of(claim)
         elif outcome == "transient":
             self._settle(lambda: claim.retry(text, after))
         else:
             self._settle(lambda: claim.dead(text))
         with self._guard:
             self._finished += 1
+
+    def _tell_of(self, claim: Claim) -> None:
+        """Tell of a job that is acknowledged; where the queue cannot say that it is, nobody is told."""
+        if self._acknowledged is None:
+            return
+        with contextlib.suppress(StoreError):
+            if self.queue.done(claim.id):
+                self._acknowledged(claim.job)
 
     def _count(self, outcome: str, seconds: float) -> None:
         with self._guard:

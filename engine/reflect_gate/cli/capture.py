@@ -1,0 +1,101 @@
+"""`reflect-gate capture`: a failure goes into the queue, and the turn goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from .._canonical import canonical_bytes
+from ..capture.capturing import TRIGGERS, Trigger
+from ..errors import ReflectGateError
+from ._input import open_input
+from ._options import examples, format_option
+from ._output import COULD_NOT_RUN, OK, note, open_output
+
+if TYPE_CHECKING:
+    from ..capture.capturing import Captured
+
+__all__ = ["CAPTURE_SCHEMA", "capture", "queue_errors"]
+
+CAPTURE_SCHEMA = "urn:reflect-gate:schema:capture-report:1"
+
+_SAID = {
+    "started": "works on it now, without a queue",
+    "duplicate": "waits already, or is being worked on",
+    "dead": "is a dead letter: retry or purge it",
+    "done": "was worked off before",
+}
+
+
+@contextmanager
+def queue_errors() -> Iterator[None]:
+    """Raise errors of queue and store as errors of the program."""
+    # Its own module: the store itself is not loaded for this.
+    from reflect_store.errors import StoreError
+
+    try:
+        yield
+    except StoreError as error:
+        raise ReflectGateError(error.code, error.message) from None
+
+
+@click.command
+@click.argument("file", default="-", metavar="[FILE|-]")
+@click.option(
+    "--trigger", type=click.Choice(TRIGGERS), default="error", show_default=True, help="Why it is captured; each has a switch."
+)
+@format_option("text", "json")
+@examples(
+    "reflect-gate capture termination.json",
+    "harness --last-failure | reflect-gate capture - --trigger hallucination",
+    "REFLECT_GATE_ON_LOW_QUALITY=true reflect-gate capture draft.json --trigger low_quality",
+)
+def capture(file: str, trigger: Trigger, format_: str) -> int:
+    """Take a failure in, to be reflected on later.
+
+    FILE holds one termination (termination.schema.json). Secrets are taken out, long texts cut, and the job is on the disk when
+    the command ends; its id is printed. What a switch forbids, or a full queue has no room for, is recorded as not reflected on.
+    Exit code 0 where the failure was kept or is switched off, 1 where it was not kept, 3 where it is not valid.
+    """
+    from ..capture.capturing import capture as take_in
+
+    limit = _limit()
+    with open_input(file) as (stream, name):
+        data = stream.read(limit + 1)
+    with queue_errors():
+        done = take_in(data, trigger, name=name)
+    _print(done, format_)
+    return COULD_NOT_RUN if done.outcome == "full" else OK
+
+
+def _limit() -> int:
+    from ..config import Limits
+
+    return Limits().request_bytes
+
+
+def _print(done: Captured, format_: str) -> None:
+    with open_output(None) as sink:
+        if format_ == "json":
+            sink.json(canonical_bytes({"schema": CAPTURE_SCHEMA, **done.to_json()}) + b"\n")
+            return
+        if done.outcome != "off":
+            sink.text(f"{done.job_id}\n")
+    for text in _remarks(done):
+        note(text, {"job_id": done.job_id, "outcome": done.outcome, "remark": text})
+
+
+def _remarks(done: Captured) -> Iterator[str]:
+    if done.outcome in _SAID:
+        yield f"{done.outcome}: job {done.job_id} {_SAID[done.outcome]}"
+    if done.reason:
+        yield f"not reflected on: {done.reason}"
+    if done.secrets:
+        yield f"{done.secrets} secrets were replaced by markers"
+    if done.cut:
+        yield f"{done.cut} texts were cut"
+    for name in done.dropped:
+        yield f"job {name} became a dead letter to make room"

@@ -1,0 +1,106 @@
+"""`reflect-gate worker`: reflect on what was captured, until told to stop."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import click
+
+from ._options import examples
+from ._output import COULD_NOT_RUN, OK, note
+from .capture import queue_errors
+
+if TYPE_CHECKING:
+    from ..capture.settings import Settings
+    from ..capture.working import Worked, Worker
+
+__all__ = ["worker"]
+
+
+@click.command
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="Processes that work at once; else REFLECT_GATE_QUEUE_WORKERS, else 2.",
+)
+@click.option("--once", is_flag=True, help="End when nothing is due; jobs that wait for a later attempt stay.")
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65_535),
+    help="Serve Prometheus metrics on this port of this machine; 0 takes a free one.",
+)
+@examples("reflect-gate worker", "reflect-gate worker --once", "reflect-gate worker --workers 4 --metrics-port 9464")
+def worker(workers: int | None, once: bool, metrics_port: int | None) -> int:
+    """Reflect on what was captured, and let the gate judge it.
+
+    Each worker has a process of its own, which ends with a job that takes too long. At SIGTERM or SIGINT no further job is begun,
+    those in work have 30 seconds, and what is left waits in the queue; a second signal ends them at once. Any number of workers
+    may share a queue.
+    """
+    from ..capture import handling, working
+    from ..capture.settings import read_settings
+
+    gc.enable()
+    settings = read_settings()
+    if workers is not None:
+        settings = settings._replace(queue_workers=workers)
+    if settings.queue_enabled:
+        model = handling.check(settings)
+        _say_where(settings, model.model, model.base_url)
+    ending = _Ending()
+    with queue_errors(), ending:
+        done = working.work(settings, once=once, stop=ending.asked, started=_Started(ending, metrics_port))
+    _say_how(done)
+    return COULD_NOT_RUN if done.released and once else OK
+
+
+class _Ending:
+    """What a signal asks for: the first an orderly end, the second a quick one."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.worker: Worker | None = None
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._before[number] = signal.signal(number, self._heard)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _heard(self, *_: object) -> None:
+        if self.asked.is_set() and self.worker is not None:
+            self.worker.pool.hurry()
+        self.asked.set()
+
+
+class _Started:
+    """Is told of the worker once it works: hands it to the signals, and to the metrics where they are wanted."""
+
+    def __init__(self, ending: _Ending, port: int | None) -> None:
+        self._ending = ending
+        self._port = port
+
+    def __call__(self, started: Worker) -> None:
+        self._ending.worker = started
+        if self._port is not None:
+            from ..capture.metrics import serve
+
+            at = serve(self._port, started)
+            note(f"metrics on http://127.0.0.1:{at}/metrics", {"metrics_port": at})
+
+
+def _say_where(settings: Settings, model: str, base_url: str) -> None:
+    text = f"{settings.queue_workers} workers on {settings.folder}, asking {model} at {base_url}"
+    note(text, {"workers": settings.queue_workers, "queue": str(settings.folder), "model": model, "base_url": base_url})
+
+
+def _say_how(done: Worked) -> None:
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in done.attempts.items() if count) or "none"
+    text = f"attempts: {counts}; {done.waiting} wait, {done.parked} of them parked; {done.dead} dead letters"
+    note(text, {**done._asdict(), "attempts": dict(done.attempts)})
