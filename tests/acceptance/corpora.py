@@ -14,18 +14,14 @@ import argparse
 import json
 import os
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-if __package__:
-    from .baselines import best_blind, confusion, evidence_cell, fitted_blind, half, rates, swapped_share
-else:
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    from tests.acceptance.baselines import best_blind, confusion, evidence_cell, fitted_blind, half, rates, swapped_share
-
 from reflect_gate import ReflectGateError, evaluate, load_bundle
+from reflect_gate.ab.swapping import swapped
+from reflect_gate.corpus.blind import FAMILIES, Labelled, features, fold_of, held_out, in_sample
 from reflect_gate.corpus.reflexion import convert
 
 __all__ = ["comparison", "curve", "folder", "judge", "labels", "rows", "summary"]
@@ -58,7 +54,7 @@ def judge(name: str, bundle: Any, base: Path | None = None) -> list[dict[str, An
         entry: dict[str, Any] = {"id": row["id"], "transition": row["transition"], "task": row["task_id"]}
         try:
             request = convert(row)
-            entry["cell"] = evidence_cell(request["record"])
+            entry["seen"] = features(request["record"])
             decision = evaluate(request, bundle)
         except ReflectGateError as error:
             found.append({**entry, "status": "error", "reason": str(error), "findings": []})
@@ -94,25 +90,72 @@ def summary(judged: list[dict[str, Any]], known: dict[str, str]) -> dict[str, An
     }
 
 
+HELPED, HARMED = "fail->pass", "pass->fail"
+
+
+def rates(found: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Return how many, how many helped, precision, harm, and precision within attempts that did fail."""
+    counts = Counter(row["transition"] for row in found)
+    size, real = sum(counts.values()), counts[HELPED] + counts["fail->fail"]
+    return {
+        "records": size,
+        "helped": counts[HELPED],
+        "precision": round(counts[HELPED] / (size or 1), 3),
+        "harm": round(counts[HARMED] / (size or 1), 3),
+        "precision_in_real_failures": round(counts[HELPED] / (real or 1), 3),
+    }
+
+
+def confusion(
+    found: Iterable[Mapping[str, Any]], label_of: Callable[[Mapping[str, Any]], str | None]
+) -> dict[str, dict[str, int]]:
+    """Return for each hand label how many records were admitted, or refused for which reason."""
+    table: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in found:
+        label = label_of(row)
+        if label is not None:
+            table[label][row["status"] if row["status"] != "refused" else str(row["reason"])] += 1
+    return {label: dict(sorted(counts.items())) for label, counts in sorted(table.items())}
+
+
+def blind(found: Sequence[Mapping[str, Any]], helped: int) -> dict[str, dict[str, float]]:
+    """Return the rates of gates that do not read the reflection, at no less than `helped` helpful records of `found`.
+
+    Each family is fitted to the very records that it judges, and to other tasks.
+    """
+    records = [Labelled(row["task"], row["seen"], row["transition"] == HELPED) for row in found]
+    recall = min(1.0, helped / (sum(record.helped for record in records) or 1))
+    told = {}
+    for name, fit in FAMILIES.items():
+        for how, gate in (("same records", in_sample(records, recall, fit)), ("other tasks", held_out(records, recall, fit))):
+            told[f"{name}, {how}"] = rates(row for row, chosen in zip(found, gate, strict=True) if chosen)
+    return told
+
+
+def swapped_share(requests: Sequence[Mapping[str, Any]], bundle: Any, *, seed: int = 20_240_229) -> dict[str, float]:
+    """Return how many reflections are admitted when each stands beside the record of another task."""
+    made = [request for request in swapped(requests, seed) if request is not None]
+    admitted = sum(evaluate(request, bundle).status == "admitted" for request in made)
+    return {"records": len(made), "admitted": admitted, "share": round(admitted / (len(made) or 1), 4)}
+
+
 def comparison(judged: list[dict[str, Any]], known: dict[str, str]) -> dict[str, Any]:
     """Return the admitted beside text-blind gates of the same recall, within real failures, by half of the tasks and by label.
 
-    The second text-blind gate may choose only among records whose lesson is not a restatement of the surface event: those are
-    refused by rule, however often they help a retry of the same task.
+    The second kind of text-blind gate may choose only among records whose lesson is not a restatement of the surface event:
+    those are refused by rule, however often they help a retry of the same task.
     """
     admitted = [row for row in judged if row["status"] == "admitted"]
-    helped = sum(row["transition"] == "fail->pass" for row in admitted)
-    scored = [row for row in judged if "cell" in row]
+    helped = sum(row["transition"] == HELPED for row in admitted)
+    scored = [row for row in judged if "seen" in row]
     above = [row for row in scored if "line-level" not in row["findings"]]
-    halves = [[row for row in judged if half(row["task"]) == number] for number in (0, 1)]
+    halves = [[row for row in judged if fold_of(row["task"], 2) == number] for number in (0, 1)]
     return {
         "admitted": rates(admitted),
         "naive": rates(judged),
         "not_line_level": rates(above),
-        "best_text_blind": best_blind(scored, helped),
-        "best_text_blind_not_line_level": best_blind(above, helped),
-        "fitted_text_blind": fitted_blind(scored, helped),
-        "fitted_text_blind_not_line_level": fitted_blind(above, helped),
+        "text_blind": blind(scored, helped),
+        "text_blind_not_line_level": blind(above, helped),
         "halves": [
             {"naive": rates(part), "admitted": rates(row for row in part if row["status"] == "admitted")} for part in halves
         ],
@@ -155,7 +198,7 @@ def main() -> int:
         "cross_check": bundle.cross_check,
         "programming": programming,
         "comparison": comparison(judged, known),
-        "swapped": swapped_share(list(rows("reflexion_programming", options.corpora)), bundle),
+        "swapped": swapped_share([convert(row) for row in rows("reflexion_programming", options.corpora)], bundle),
         "no_evidence": {
             "records": len(bare),
             "errors": sum(row["status"] == "error" for row in bare),

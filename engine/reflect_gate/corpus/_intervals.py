@@ -16,7 +16,7 @@ RESAMPLES = 1_000
 
 _LEAST_RESAMPLES = 40
 
-Row: TypeAlias = tuple[str, Sequence[int]]
+Row: TypeAlias = tuple[str, Sequence[float]]
 """A record's task, and what it adds to each count."""
 
 
@@ -49,20 +49,20 @@ def _rounded(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [round(end, 4) for end in interval]
 
 
-def quotient(counts: Sequence[int]) -> float | None:
+def quotient(counts: Sequence[float]) -> float | None:
     """Return the first count by the second, `None` where that is 0."""
     return counts[0] / counts[1] if counts[1] else None
 
 
 def bootstrap(
-    rows: Iterable[Row], statistic: Callable[[Sequence[int]], float | None], seed: str, resamples: int = RESAMPLES
+    rows: Iterable[Row], statistic: Callable[[Sequence[float]], float | None], seed: str, resamples: int = RESAMPLES
 ) -> Interval | None:
     """Return the 2.5th and 97.5th percentile of a statistic of summed counts over resampled tasks.
 
     Whole tasks are drawn with replacement, since the records of one task fail alike. A resample in which the statistic is not
     defined is left out; `None` where there are fewer than two tasks or too few resamples are left. Seeded by `seed` alone.
     """
-    by_task: dict[str, list[int]] = {}
+    by_task: dict[str, list[float]] = {}
     for task, counts in rows:
         known = by_task.setdefault(task, [0] * len(counts))
         for index, count in enumerate(counts):
@@ -89,6 +89,7 @@ def _at(ordered: Sequence[float], share: float) -> float:
 
 def share(records: Iterable[tuple[str, bool]], seed: str, resamples: int = RESAMPLES) -> Share:
     """Return how many of `records` (task, counted or not) were counted, with both intervals."""
-    rows: list[Row] = [(task, (int(hit), 1)) for task, hit in records]
-    hits = sum(counts[0] for _, counts in rows)
+    found = [(task, int(hit)) for task, hit in records]
+    rows: list[Row] = [(task, (hit, 1)) for task, hit in found]
+    hits = sum(hit for _, hit in found)
     return Share(hits, len(rows), wilson(hits, len(rows)), bootstrap(rows, quotient, seed, resamples))

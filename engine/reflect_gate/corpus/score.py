@@ -7,13 +7,14 @@ interval over tasks. What these outcomes can prove is said in `CAVEATS`, and sta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..errors import ReflectGateError, Source
-from ._blind import FAMILIES, FOLDS, Labelled, held_out, in_sample
-from ._intervals import bootstrap, share
+from ._intervals import share
+from .blind import FAMILIES, FOLDS, Labelled, held_out, in_sample
+from .figures import Case, Contrast, difference, rates, ratio
 from .mutate import MUTATORS, describe, name_of
 
 __all__ = ["CAVEATS", "Outcome", "Verdict", "mutant_scores", "outcome_of", "outcome_scores", "summary", "sweep_point"]
@@ -140,23 +141,6 @@ def _detection(
 # -- outcomes --------------------------------------------------------------------------------------------------------------------
 
 
-class _Case(NamedTuple):
-    """A record with both outcomes known."""
-
-    task: str
-    before: bool
-    after: bool
-    admitted: bool
-
-    @property
-    def helped(self) -> bool:
-        return self.after and not self.before
-
-    @property
-    def harmed(self) -> bool:
-        return self.before and not self.after
-
-
 def outcome_scores(
     verdicts: Sequence[Verdict],
     outcomes: Mapping[str, Outcome],
@@ -166,17 +150,17 @@ def outcome_scores(
 ) -> dict[str, Any]:
     """Return precision, harm and recall beside naive and beside text-blind gates of the same recall, and labels by verdict.
 
-    `seen` holds what a text-blind gate sees of each record (`_blind.features`).
+    `seen` holds what a text-blind gate sees of each record (`blind.features`).
     """
     kept = [verdict for verdict in verdicts if verdict.id in outcomes and verdict.id in seen]
     pairs = [(verdict, outcomes[verdict.id]) for verdict in kept]
     complete = [(verdict, one) for verdict, one in pairs if one.before is not None and one.after is not None]
-    cases = [_Case(one.task, bool(one.before), bool(one.after), verdict.admitted) for verdict, one in complete]
-    blind = [Labelled(one.task, seen[verdict.id], case.helped) for (verdict, one), case in zip(complete, cases, strict=True)]
-    rate = partial(_rates, cases, seed=seed, resamples=resamples)
-    gate = [case.admitted for case in cases]
-    helped = sum(case.helped for case in cases)
-    recall = sum(case.helped and case.admitted for case in cases) / (helped or 1)
+    cases = [Case(one.task, bool(one.before), bool(one.after)) for _, one in complete]
+    blind = [Labelled(one.task, seen[verdict.id], case.helped()) for (verdict, one), case in zip(complete, cases, strict=True)]
+    rate = partial(rates, cases, seed=seed, resamples=resamples)
+    gate = [verdict.admitted for verdict, _ in complete]
+    helped = sum(case.helped() for case in cases)
+    recall = sum(case.helped() and chosen for case, chosen in zip(cases, gate, strict=True)) / (helped or 1)
     rows = [rate("naive", [True] * len(cases)), rate("gate", gate)]
     others = {}
     for name, fit in FAMILIES.items():
@@ -192,76 +176,23 @@ def outcome_scores(
     }
 
 
-def _rates(
-    cases: Sequence[_Case], name: str, admitted: Sequence[bool], asks: str = "", *, seed: str, resamples: int
-) -> dict[str, Any]:
-    """Return the rates of one gate: precision and harm of what it admits, recall of what helped, and within real failures."""
-    taken = [case for case, chosen in zip(cases, admitted, strict=True) if chosen]
-    both = list(zip(cases, admitted, strict=True))
-
-    def told(what: str, rows: Iterable[tuple[str, bool]]) -> dict[str, Any]:
-        return share(rows, f"{seed}:{name}:{what}", resamples).to_json()
-
-    return {
-        "gate": name,
-        "asks": asks,
-        "admitted": told("admitted", ((case.task, chosen) for case, chosen in both)),
-        "precision": told("precision", ((case.task, case.helped) for case in taken)),
-        "harm": told("harm", ((case.task, case.harmed) for case in taken)),
-        "recall": told("recall", ((case.task, chosen) for case, chosen in both if case.helped)),
-        "in_real_failures": told("real", ((case.task, case.helped) for case in taken if not case.before)),
-    }
-
-
 def _compared(
-    cases: Sequence[_Case], gate: Sequence[bool], others: Mapping[str, Sequence[bool]], seed: str, resamples: int
+    cases: Sequence[Case], gate: Sequence[bool], others: Mapping[str, Sequence[bool]], seed: str, resamples: int
 ) -> list[dict[str, Any]]:
     """Return how the gate stands to each other: the difference of precision, over resampled tasks, and the ratios to naive."""
     naive = [True] * len(cases)
+    paired = Contrast(cases, seed, resamples)
     told = [
-        _contrast("precision by naive", cases, (gate, naive), lambda case: case.helped, _ratio, seed, resamples),
-        _contrast("harm by naive", cases, (gate, naive), lambda case: case.harmed, _ratio, seed, resamples),
+        paired("precision by naive", gate, naive, Case.helped, ratio),
+        paired("harm by naive", gate, naive, Case.harmed, ratio),
     ]
     for name, other in others.items():
-        what = f"precision minus text-blind {name}, other tasks"
-        told.append(_contrast(what, cases, (gate, other), lambda case: case.helped, _difference, seed, resamples))
+        told.append(paired(f"precision minus text-blind {name}, other tasks", gate, other, Case.helped, difference))
     real = [case for case in cases if not case.before]
-    chosen = [case.admitted for case in real]
+    chosen = [admitted for case, admitted in zip(cases, gate, strict=True) if not case.before]
+    within = Contrast(real, seed, resamples)
     what = "precision minus base rate, within real failures"
-    told.append(_contrast(what, real, (chosen, [True] * len(real)), lambda case: case.helped, _difference, seed, resamples))
-    return told
-
-
-def _contrast(
-    what: str,
-    cases: Sequence[_Case],
-    gates: tuple[Sequence[bool], Sequence[bool]],
-    hit: Callable[[_Case], bool],
-    statistic: Callable[[Sequence[int]], float | None],
-    seed: str,
-    resamples: int,
-) -> dict[str, Any]:
-    rows = [
-        (case.task, (int(mine and hit(case)), int(mine), int(theirs and hit(case)), int(theirs)))
-        for case, mine, theirs in zip(cases, *gates, strict=True)
-    ]
-    value = statistic([sum(counts[place] for _, counts in rows) for place in range(4)])
-    interval = bootstrap(rows, statistic, f"{seed}:{what}", resamples)
-    return {
-        "what": what,
-        "value": None if value is None else round(value, 4),
-        "cluster": None if interval is None else [round(end, 4) for end in interval],
-    }
-
-
-def _ratio(counts: Sequence[int]) -> float | None:
-    hits, size, other_hits, other_size = counts
-    return (hits / size) / (other_hits / other_size) if size and other_hits else None
-
-
-def _difference(counts: Sequence[int]) -> float | None:
-    hits, size, other_hits, other_size = counts
-    return hits / size - other_hits / other_size if size and other_size else None
+    return [*told, within(what, chosen, [True] * len(real), Case.helped, difference)]
 
 
 def _labels(pairs: Sequence[tuple[Verdict, Outcome]], seed: str, resamples: int) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
 """Gates that do not read the reflection: what the evidence alone would have admitted, the fair thing to hold a gate against.
 
-A text-blind gate sees how many checks failed and passed, how far they can be trusted, and what they showed. Two bounded families
-are searched: conjunctions of at most three thresholds, and unions of cells (all combinations of what was seen, taken greedily by
-precision). Each is scored on the records that it was fitted to, which flatters it, and on tasks that it was not fitted to.
+A text-blind gate sees how many checks failed and passed, how far they can be trusted, and what they showed. Three bounded
+families are searched: conjunctions of at most three thresholds, and unions of cells, fine and coarse (all combinations of what
+was seen, taken greedily by precision). Each is scored on the records that it was fitted to, which flatters it, and on tasks that
+it was not fitted to.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..measure.index import RecordIndex
 
-__all__ = ["FAMILIES", "FOLDS", "Fitted", "Labelled", "features", "fold_of", "held_out", "in_sample"]
+__all__ = ["FAMILIES", "FOLDS", "Fitted", "Labelled", "cell_of", "features", "fold_of", "held_out", "in_sample"]
 
 FOLDS = 5
 """Groups of tasks; each is judged by a gate that was fitted to the other four."""
@@ -65,9 +66,9 @@ def features(record: Mapping[str, Any]) -> tuple[float, ...]:
     return len(failing), passing, shares[0], firm, shares[1], crashes, empty, shares[2], user
 
 
-def fold_of(task: str) -> int:
-    """Return the group of a task, by hash: it depends on nothing but the task."""
-    return hashlib.sha256(task.encode("utf-8", "surrogatepass")).digest()[0] % FOLDS
+def fold_of(task: str, folds: int = FOLDS) -> int:
+    """Return the group of a task among `folds`, by hash: it depends on nothing but the task."""
+    return hashlib.sha256(task.encode("utf-8", "surrogatepass")).digest()[0] % folds
 
 
 def _thresholds(records: Sequence[Labelled], feature: int) -> list[float]:
@@ -113,27 +114,48 @@ def conjunctions(records: Sequence[Labelled], recall: float) -> Fitted:
     return Fitted(lambda record: bool(asked) and all(one.gate(record) for one in asked), " and ".join(one.told for one in asked))
 
 
-def _cell(record: Labelled) -> tuple[float, ...]:
+Cell: TypeAlias = tuple[float, ...]
+
+
+def cell_of(record: Labelled) -> Cell:
+    """Return the fine cell of a record: failing checks up to 5, any passing, firm, crashed and blank ones up to 2, user."""
     failing, passing, _, firm, _, crashes, empty, _, user = record.features
     return min(failing, 5), min(passing, _PASSING_KEPT), min(firm, 2), min(crashes, 2), min(empty, 2), min(user, 1)
 
 
-def cells(records: Sequence[Labelled], recall: float) -> Fitted:
+def coarse_of(record: Labelled) -> Cell:
+    """Return the coarse cell: whether a failing check is firm, the gravest thing shown, failing up to 5, whether any passed."""
+    failing, passing, _, firm, _, crashes, empty, _, _ = record.features
+    gravest = 3 if crashes else 2 if empty else min(failing, 1)
+    return min(firm, 1), gravest, min(failing, 5), min(passing, _PASSING_KEPT)
+
+
+def _union(records: Sequence[Labelled], recall: float, cell: Callable[[Labelled], Cell]) -> Fitted:
     """Return the union of cells, the most precise first, that reaches `recall` on `records`."""
-    counted: dict[tuple[float, ...], list[int]] = defaultdict(lambda: [0, 0])
+    counted: dict[Cell, list[int]] = defaultdict(lambda: [0, 0])
     for record in records:
-        counted[_cell(record)][0] += record.helped
-        counted[_cell(record)][1] += 1
+        counted[cell(record)][0] += record.helped
+        counted[cell(record)][1] += 1
     needed, won, admitted = recall * sum(record.helped for record in records), 0, set()
-    for cell, (helped, size) in sorted(counted.items(), key=lambda one: (-one[1][0] / one[1][1], -one[1][1], one[0])):
+    for key, (helped, size) in sorted(counted.items(), key=lambda one: (-one[1][0] / one[1][1], -one[1][1], one[0])):
         if won >= needed or not size:
             break
-        admitted.add(cell)
+        admitted.add(key)
         won += helped
-    return Fitted(lambda record: _cell(record) in admitted, f"{len(admitted)} of {len(counted)} combinations")
+    return Fitted(lambda record: cell(record) in admitted, f"{len(admitted)} of {len(counted)} combinations")
 
 
-FAMILIES: Mapping[str, Fit] = {"conjunction": conjunctions, "cells": cells}
+def cells(records: Sequence[Labelled], recall: float) -> Fitted:
+    """Return the union of fine cells that reaches `recall` on `records`."""
+    return _union(records, recall, cell_of)
+
+
+def coarse_cells(records: Sequence[Labelled], recall: float) -> Fitted:
+    """Return the union of coarse cells that reaches `recall` on `records`."""
+    return _union(records, recall, coarse_of)
+
+
+FAMILIES: Mapping[str, Fit] = {"conjunction": conjunctions, "cells": cells, "coarse cells": coarse_cells}
 """The families that are searched, by name."""
 
 
@@ -143,10 +165,11 @@ def in_sample(records: Sequence[Labelled], recall: float, fit: Fit) -> list[bool
     return [gate(record) for record in records]
 
 
-def held_out(records: Sequence[Labelled], recall: float, fit: Fit) -> list[bool]:
+def held_out(records: Sequence[Labelled], recall: float, fit: Fit, folds: int = FOLDS) -> list[bool]:
     """Return what is admitted of each group of tasks by the gate that was fitted to the other groups."""
+    places = [fold_of(record.task, folds) for record in records]
     gates = {}
-    for fold in sorted({fold_of(record.task) for record in records}):
-        others = [record for record in records if fold_of(record.task) != fold]
+    for fold in sorted(set(places)):
+        others = [record for record, place in zip(records, places, strict=True) if place != fold]
         gates[fold] = fit(others, recall).gate
-    return [gates[fold_of(record.task)](record) for record in records]
+    return [gates[place](record) for record, place in zip(records, places, strict=True)]
