@@ -18,7 +18,7 @@ from ._options import examples, format_option, jobs_option, output_option, polic
 from ._output import OK, REFUSED, note, open_output
 from .policy_test import percent
 
-__all__ = ["mutate"]
+__all__ = ["mutate", "read_requests"]
 
 
 @click.command
@@ -61,7 +61,7 @@ def mutate(
     limit = percent(threshold)
     gc.enable()
     chosen = subjects(case_folders(policies), names)
-    requests = _requests(corpus) if corpus else []
+    requests = read_requests(corpus) if corpus else []
     bar: list[Progress] = []
 
     def progress(done: int, total: int) -> None:
@@ -86,7 +86,7 @@ def mutate(
     return OK
 
 
-def _requests(path: str) -> list[Mapping[str, Any]]:
+def read_requests(path: str) -> list[Mapping[str, Any]]:
     """Return the requests of the corpus; every one that cannot be read is told with its place."""
     from ..documents import read_documents
 

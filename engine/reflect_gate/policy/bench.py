@@ -39,6 +39,7 @@ __all__ = [
     "Observed",
     "Shelf",
     "differences",
+    "field_defaults",
     "observed",
     "summed_up",
     "wanted",
@@ -222,7 +223,8 @@ def _firing(case: CaseDecl) -> frozenset[str]:
 
 
 @functools.cache
-def _defaults() -> Mapping[str, Mapping[str, Value]]:
+def field_defaults() -> Mapping[str, Mapping[str, Value]]:
+    """Return what a fact of a case holds in the fields that the case leaves out: fact type → field → value."""
     document = json.loads(data_path("schemas", "facts.json").read_bytes(), parse_float=Decimal)
     return {
         name: {field: spec["default"] for field, spec in entry["fields"].items()} for name, entry in document["facts"].items()
@@ -260,7 +262,7 @@ def _values(fact: FactDecl, fields: Mapping[str, str], bundle: Bundle, problems:
     for name, domain_name in fields.items():
         domain = _domain(domain_name, bundle)
         node = given.get(name)
-        value = constant(node, domain) if node else encode(_defaults()[fact.type.text][name], domain)
+        value = constant(node, domain) if node else encode(field_defaults()[fact.type.text][name], domain)
         if isinstance(value, Misfit):
             problems.add(value.code, f"{value.message} for `{name}` of `{fact.type.text}`", (node or fact.type).source)
         else:

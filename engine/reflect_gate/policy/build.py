@@ -27,7 +27,21 @@ from .resolve import Choice, resolve_chain, resolve_lexicons, resolve_rulesets, 
 from .source import MAX_BYTES
 from .values import parse_date, show
 
-__all__ = ["Inputs", "build_bundle", "durable_available", "lexicon_files", "read_policies", "ruleset_files", "ruleset_folder"]
+__all__ = [
+    "Inputs",
+    "Parts",
+    "Resolved",
+    "assemble",
+    "build_bundle",
+    "durable_available",
+    "lexicon_files",
+    "meaning",
+    "read_parts",
+    "read_policies",
+    "resolve",
+    "ruleset_files",
+    "ruleset_folder",
+]
 
 _DIGEST_FORM: Final = 1
 _CASES: Final = ".cases.yaml"
@@ -56,7 +70,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class Parts:
     """The files of one bundle, read; `unread` names those that could not be."""
 
     policies: PoliciesFile
@@ -69,7 +83,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Resolved:
+class Resolved:
     """What is in force."""
 
     settings: Mapping[str, Setting]
@@ -80,15 +94,19 @@ class _Resolved:
 def build_bundle(request: LoadRequest) -> tuple[Bundle, Inputs]:
     """Return the bundle and what it was built from; raises `ReflectGateError` with every fault of every file."""
     problems, inputs = Problems(), Inputs()
-    if not parse_date(request.as_of):
-        raise ReflectGateError("policy-date", f"`as_of` must be a date `YYYY-MM-DD`, not `{request.as_of[:40]}`")
-    policies = read_policies(request.policies, inputs, problems)
-    if policies is None:
-        raise _raised(problems)
-    parts = _read_parts(policies, request, inputs, problems)
-    resolved = _resolve(parts, request, problems)
-    vocabulary = load_vocabulary()
+    parts = read_parts(request, inputs, problems)
+    resolved = resolve(parts, request, problems)
     inputs.read(data_path("schemas", "facts.json"), problems)
+    return assemble(request, parts, resolved, problems), inputs
+
+
+def assemble(request: LoadRequest, parts: Parts, resolved: Resolved, problems: Problems) -> Bundle:
+    """Return the bundle that parts and what is in force make: checked, compiled, digested.
+
+    Raises:
+        ReflectGateError: with every fault, those already in `problems` included.
+    """
+    vocabulary = load_vocabulary()
     checked = _check(parts, resolved, vocabulary, problems)
     on = [part for part in checked if parts.choices[part.name].on]
     names = known(vocabulary, sorted(parts.lexicons), resolved.settings, {})
@@ -96,7 +114,7 @@ def build_bundle(request: LoadRequest) -> tuple[Bundle, Inputs]:
     problems.stop_if_any()
     if program is None:
         raise _raised(problems)
-    return _bundle(request, parts, resolved, checked, program), inputs
+    return _bundle(request, parts, resolved, checked, program)
 
 
 def _raised(problems: Problems) -> ReflectGateError:
@@ -130,7 +148,13 @@ def lexicon_files(policies: PoliciesFile) -> tuple[Path, list[Path]]:
     return folder, sorted(path for path in folder.glob("*.yaml") if not path.name.endswith(_CASES))
 
 
-def _read_parts(policies: PoliciesFile, request: LoadRequest, inputs: Inputs, problems: Problems) -> _Parts:
+def read_parts(request: LoadRequest, inputs: Inputs, problems: Problems) -> Parts:
+    """Return the files of a bundle; faults that leave nothing to go on with are raised, the others go to `problems`."""
+    if not parse_date(request.as_of):
+        raise ReflectGateError("policy-date", f"`as_of` must be a date `YYYY-MM-DD`, not `{request.as_of[:40]}`")
+    policies = read_policies(request.policies, inputs, problems)
+    if policies is None:
+        raise _raised(problems)
     chain = resolve_chain(policies, request.name, problems)
     choices = resolve_rulesets(chain, request.enable, request.disable, problems)
     rulesets = {name: _read_ruleset(name, choice, policies, inputs, problems) for name, choice in choices.items()}
@@ -143,7 +167,7 @@ def _read_parts(policies: PoliciesFile, request: LoadRequest, inputs: Inputs, pr
         data = inputs.read(path, problems)
         lexicon = None if data is None else load_lexicon(data, str(path), problems)
         lexicons[path.stem] = lexicon if lexicon and lexicon.name == path.stem else None
-    return _Parts(
+    return Parts(
         policies,
         chain,
         choices,
@@ -174,16 +198,17 @@ def _read_ruleset(name: str, choice: Choice, policies: PoliciesFile, inputs: Inp
     return file
 
 
-def _resolve(parts: _Parts, request: LoadRequest, problems: Problems) -> _Resolved:
+def resolve(parts: Parts, request: LoadRequest, problems: Problems) -> Resolved:
+    """Return what is in force of `parts` on the day and with the options of the request."""
     settings, set_changes = resolve_settings(
         parts.chain, parts.rulesets, parts.unread_rulesets, request.set_, request.as_of, problems
     )
     lexicons, lexicon_changes = resolve_lexicons(parts.chain, parts.lexicons, parts.unread_lexicons, request.as_of, problems)
     changes = sorted((*set_changes, *lexicon_changes), key=lambda change: (change.kind, change.target, change.origin))
-    return _Resolved(settings, lexicons, tuple(changes))
+    return Resolved(settings, lexicons, tuple(changes))
 
 
-def _check(parts: _Parts, resolved: _Resolved, vocabulary: Vocabulary, problems: Problems) -> list[CheckedSet]:
+def _check(parts: Parts, resolved: Resolved, vocabulary: Vocabulary, problems: Problems) -> list[CheckedSet]:
     """Check every rule set, also those that are off: a broken one never passes by being switched off."""
     private = {name: file.name for file in parts.rulesets.values() for name in (*file.tables, *file.derive)}
     lexicons = sorted({*parts.lexicons, *parts.unread_lexicons})
@@ -192,7 +217,7 @@ def _check(parts: _Parts, resolved: _Resolved, vocabulary: Vocabulary, problems:
     return [checked for checked in found if checked]
 
 
-def _bundle(request: LoadRequest, parts: _Parts, resolved: _Resolved, checked: Sequence[CheckedSet], program: Program) -> Bundle:
+def _bundle(request: LoadRequest, parts: Parts, resolved: Resolved, checked: Sequence[CheckedSet], program: Program) -> Bundle:
     from ..infer.generate import generate
     from ..measure import MEASURES
 
@@ -200,25 +225,9 @@ def _bundle(request: LoadRequest, parts: _Parts, resolved: _Resolved, checked: S
     stages = {part.name: part for part in checked}
     rulesets = tuple(_ruleset(parts.rulesets[name], choice, stages[name]) for name, choice in parts.choices.items())
     engine, cross_check = _engine(parts.policies, program)
-    measures = dict(sorted(MEASURES.items()))
-    meaning = {
-        "form": _DIGEST_FORM,
-        "as_of": request.as_of,
-        "engine": {"mode": engine, "cross_check": cross_check},
-        "limits": parts.policies.limits._asdict(),
-        "measures": measures,
-        "vocabulary": load_vocabulary().version,
-        "rulesets": [[rs.name, rs.version, rs.stage, rs.on, rs.neutral, rs.decides] for rs in rulesets],
-        "settings": {key: {"value": show(setting.value)} for key, setting in resolved.settings.items()},
-        "lexicons": {
-            name: {"version": lexicon.version, "groups": {group.id: list(group.patterns) for group in lexicon.groups}}
-            for name, lexicon in resolved.lexicons.items()
-        },
-        "program": encode_program(program, meaning_only=True),
-    }
-    return Bundle(
+    bundle = Bundle(
         name=leaf.name,
-        digest=digest(meaning),
+        digest="",
         as_of=request.as_of,
         doc=leaf.doc,
         file=parts.policies.file,
@@ -230,9 +239,29 @@ def _bundle(request: LoadRequest, parts: _Parts, resolved: _Resolved, checked: S
         limits=parts.policies.limits,
         engine=engine,
         cross_check=cross_check,
-        measures=measures,
+        measures=dict(sorted(MEASURES.items())),
         generated=generate(program),
     )
+    return bundle._replace(digest=digest(meaning(bundle)))
+
+
+def meaning(bundle: Bundle) -> dict[str, object]:
+    """Return what decides in a bundle, which is what its digest is of."""
+    return {
+        "form": _DIGEST_FORM,
+        "as_of": bundle.as_of,
+        "engine": {"mode": bundle.engine, "cross_check": bundle.cross_check},
+        "limits": bundle.limits._asdict(),
+        "measures": bundle.measures,
+        "vocabulary": load_vocabulary().version,
+        "rulesets": [[rs.name, rs.version, rs.stage, rs.on, rs.neutral, rs.decides] for rs in bundle.rulesets],
+        "settings": {key: {"value": show(setting.value)} for key, setting in bundle.settings.items()},
+        "lexicons": {
+            name: {"version": lexicon.version, "groups": {group.id: list(group.patterns) for group in lexicon.groups}}
+            for name, lexicon in bundle.lexicons.items()
+        },
+        "program": encode_program(bundle.program, meaning_only=True),
+    }
 
 
 def _ruleset(file: RuleFile, choice: Choice, checked: CheckedSet) -> RuleSet:

@@ -9,6 +9,7 @@ from ..config import Limits
 from ..errors import did_you_mean
 from .fields import Fields, as_name, as_scalar
 from .load import read_setting_value
+from .load_capture import load_capture
 from .load_lexicon import check_lexicon_pattern
 from .load_models import load_models
 from .parsed import BundleDecl, LexiconOverride, PoliciesFile, RulesetRef, SettingOverride
@@ -22,7 +23,7 @@ SETTING_KEY: Final = re.compile(r"(?P<ruleset>[a-z][a-z0-9-]*)\.(?P<setting>[a-z
 
 _LIMITS: Final = Limits._fields
 _LIMIT_MAXIMUM: Final = 2**31 - 1
-_TOP: Final = ("rules", "lexicons", "engine", "limits", "models")
+_TOP: Final = ("rules", "lexicons", "engine", "limits", "models", "capture", "queue")
 _BUNDLE: Final = ("extends", "rulesets", "enable", "disable", "settings", "lexicons")
 _PIN: Final = re.compile(r"(?:0|[1-9][0-9]{0,5})(?:\.(?:0|[1-9][0-9]{0,5})){0,2}")
 
@@ -48,6 +49,7 @@ def load_policies(data: bytes, file: str, problems: Problems) -> PoliciesFile | 
     limits = _limits(fields, problems)
     rules, lexicons = fields.text("rules"), fields.text("lexicons")
     # Read elsewhere; a fault is one of this file all the same.
+    load_capture(fields.get, problems)
     return PoliciesFile(default, rules, lexicons, mode, cross_check, limits, bundles, file, load_models(fields, problems))
 
 

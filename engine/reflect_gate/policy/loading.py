@@ -22,23 +22,25 @@ def load_bundle(
     disable: Sequence[str] = (),
     as_of: str | None = None,
     cache: bool = True,
+    require_signature: str | Path | None = None,
 ) -> Bundle:
     """Return the resolved, compiled bundle called `name`, or the default one of the policies file.
 
     Args:
         name: a bundle of the policies file.
-        policies: the policies file, or its folder; by default what `config.choose_policies` chooses.
+        policies: the policies file, its folder, an archive or a git ref; by default what `config.choose_policies` chooses.
         set_: texts `ruleset.setting=value`, applied last.
         enable: rule sets to switch on, `name` or `name@version`.
         disable: rule sets to switch off.
         as_of: the date `YYYY-MM-DD` that decides what has expired; today (UTC) by default.
         cache: use the compiled bundle of an earlier load while nothing that it was built from has changed.
+        require_signature: a file of public keys; only an archive that one of them signed is then loaded.
 
     Raises:
         ReflectGateError: with every fault of every file; a broken policy gives no bundle.
     """
     today = as_of or dt.datetime.now(dt.UTC).date().isoformat()
-    path = choose_policies(policies).path.absolute()
+    path = choose_policies(policies, require_signature).path.absolute()
     request = LoadRequest(name or "", path, tuple(sorted(set_)), tuple(sorted(enable)), tuple(sorted(disable)), today)
     key, found = fetch(request) if cache else ("", None)
     if found is not None:

@@ -7,14 +7,14 @@ should have fired. What passed is counted, and listed only where the format list
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from .. import __version__
+from ..errors import Source
 from ._paint import Paint
+from ._places import annotation, relative
 from ._safe import one_line, plain
 from .explain import fact_text, miss_text
 
@@ -135,16 +135,10 @@ def github_text(results: Sequence[Result]) -> str:
     lines = []
     for result in results:
         if not result.passed:
-            place = {"file": _relative(result.file), "line": str(result.line or 1), "title": f"policy case {_name(result)}"}
-            head = ",".join(f"{key}={_escaped(value, of_property=True)}" for key, value in place.items())
-            lines.append(f"::error {head}::{_escaped(chr(10).join([result.message, *told(result)]))}")
+            told_all = chr(10).join([result.message, *told(result)])
+            lines.append(annotation("error", Source(result.file, result.line), f"policy case {_name(result)}", told_all))
     failed = sum(not result.passed for result in results)
     return "\n".join([*lines, f"{len(results) - failed} passed, {failed} failed"]) + "\n"
-
-
-def _escaped(text: str, *, of_property: bool = False) -> str:
-    signs = {"%": "%25", "\r": "%0D", "\n": "%0A"} | ({":": "%3A", ",": "%2C"} if of_property else {})
-    return plain("".join(signs.get(sign, sign) for sign in text))
 
 
 def sarif_document(results: Sequence[Result]) -> dict[str, Any]:
@@ -178,7 +172,7 @@ def _sarif_rule(name: str) -> dict[str, Any]:
 
 
 def _sarif_result(result: Result, index: int) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(_relative(result.file))}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(relative(result.file))}}
     if result.line:
         place["region"] = {"startLine": result.line}
     return {
@@ -188,15 +182,6 @@ def _sarif_result(result: Result, index: int) -> dict[str, Any]:
         "message": {"text": "\n".join([plain(result.message), *told(result)])},
         "locations": [{"physicalLocation": place}],
     }
-
-
-def _relative(file: str) -> str:
-    """Return the path as seen from the working directory where it lies in it, with `/` between its parts."""
-    path = Path(file)
-    try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
-    except (ValueError, OSError):
-        return path.as_posix().replace(os.sep, "/")
 
 
 def _name(result: Result) -> str:

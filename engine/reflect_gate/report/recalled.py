@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..retrieving import Recalled, Shown
+from ..memory.retrieving import Recalled, Shown
 from ._paint import Paint
 from ._safe import one_line, plain
 
