@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .errors import ReflectGateError
+from ..errors import ReflectGateError
 from .tracing import CHANGES, lesson_row
 
 if TYPE_CHECKING:

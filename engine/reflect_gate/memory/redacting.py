@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .measure._secrets import Secret, found, suspected
+from ..measure._secrets import Secret, found, suspected
 
 __all__ = ["Redacted", "redact"]
 

@@ -12,7 +12,7 @@ from .sweeping import Change, sweep
 if TYPE_CHECKING:
     from reflect_store import Store
 
-    from .policy import Bundle
+    from ..policy import Bundle
 
 __all__ = ["ROUNDS", "sweep_all"]
 

@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ._canonical import digest
-from .errors import ReflectGateError, raise_all
-from .intervals import Interval, wilson
-from .measure.checks import Checks
-from .measure.tenure import current
+from .._canonical import digest
+from ..errors import ReflectGateError, raise_all
+from ..intervals import Interval, wilson
+from ..measure.checks import Checks
+from ..measure.tenure import current
+from ..runtime import runtime
+from ..stages import record as stage
+from ..stages.record import After, Before, Effect, Trial
 from .redacting import redact
-from .runtime import runtime
-from .stages import record as stage
-from .stages.record import After, Before, Effect, Trial
 from .sweeping import Change, sweep
 
 if TYPE_CHECKING:
     from reflect_store import Draft, Row, Store
 
-    from .policy import Bundle
+    from ..policy import Bundle
 
 __all__ = ["Outcome", "Proof", "Recorded", "Statistics", "contradiction", "record"]
 

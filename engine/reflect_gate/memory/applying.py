@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from . import documents, schemas
-from ._canonical import digest
-from .decision import Decision
+from .. import documents, schemas
+from .._canonical import digest
+from ..decision import Decision
+from ..errors import ReflectGateError, Source
+from ..pipeline import evaluate
+from ..stages._prepare import prepare
+from ..stages.ledger import record_signature
 from .drafting import Drafts
-from .errors import ReflectGateError, Source
-from .pipeline import evaluate
 from .redacting import redact
-from .stages._prepare import prepare
-from .stages.ledger import record_signature
 
 if TYPE_CHECKING:
     from reflect_store import Draft, Store, StoreView, ViewQuery
     from reflect_store.protocol import Get
 
-    from .policy import Bundle
-    from .types import Record
+    from ..policy import Bundle
+    from ..types import Record
 
 __all__ = ["Action", "Applied", "Candidate", "Considered", "apply", "candidate_of", "consider", "decision_of", "stored_decision"]
 
@@ -113,7 +113,7 @@ def candidate_of(request: Mapping[str, Any], bundle: Bundle) -> Candidate:
 def _query(request: Mapping[str, Any], signature: str) -> ViewQuery:
     from reflect_store import ViewQuery
 
-    from .measure.similarity import search_words
+    from ..measure.similarity import search_words
 
     words = search_words(request["reflection"]["candidate_lesson"])
     return ViewQuery(signature, words=words, lessons=tuple(request.get("recalled", ())))

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from .errors import ReflectGateError
+from ..errors import ReflectGateError
 
 if TYPE_CHECKING:
     from reflect_store import Row, Store
 
-__all__ = ["CHANGES", "history", "lesson_row", "why"]
+__all__ = ["CHANGES", "history", "inputs_of", "lesson_row", "why"]
 
 CHANGES: Final = ("lesson-promoted", "lesson-demoted", "lesson-superseded", "lesson-retired", "lesson-restored")
 """Types of events that change a lesson's level or standing."""
@@ -136,6 +136,19 @@ def _decision(store: Store, decision_id: str | None) -> dict[str, Any] | None:
     event = store.event(row["event"]) if row else None
     data = event.data() if event else None
     return None if data is None else dict(data["decision"])
+
+
+def inputs_of(store: Store, lesson_id: str) -> dict[str, Any] | None:
+    """Return what the decision that made a lesson was given beside the record, `None` where that was redacted.
+
+    Raises:
+        ReflectGateError: `lesson-unknown`.
+    """
+    decision_id = _born_as(store, lesson_row(store, lesson_id))["decision_id"]
+    row = store.get("decisions", decision_id) if decision_id else None
+    event = store.event(row["event"]) if row else None
+    data = event.data() if event else None
+    return None if data is None else dict(data["inputs"])
 
 
 def _cited(decision: Mapping[str, Any] | None, cited: Sequence[str]) -> list[dict[str, Any]]:

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reflect_store import draft
 
-from .measure.index import RecordIndex
-from .measure.precedent import place_of
-from .measure.scope import Scope
-from .measure.similarity import similarity
-from .measure.stance import stance
-from .stages.generalize import CONTRADICTED
+from ..measure.index import RecordIndex
+from ..measure.precedent import place_of
+from ..measure.scope import Scope
+from ..measure.similarity import similarity
+from ..measure.stance import stance
+from ..stages.generalize import CONTRADICTED
 
 if TYPE_CHECKING:
     from reflect_store import Draft, Row, StoreView
     from reflect_store.protocol import Get
 
-    from .decision import Decision
-    from .policy import Bundle
-    from .types import Record
+    from ..decision import Decision
+    from ..policy import Bundle
+    from ..types import Record
 
 __all__ = ["CONTRADICTION", "RECURRENCE", "Drafts", "happened"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._canonical import canonical_bytes, digest
+from .._canonical import canonical_bytes, digest
+from ..errors import ReflectGateError
 from .applying import decision_of, stored_decision
-from .errors import ReflectGateError
 
 if TYPE_CHECKING:
     from reflect_store import Store
 
-    from .decision import Decision
-    from .policy import Bundle
+    from ..decision import Decision
+    from ..policy import Bundle
 
 __all__ = ["Difference", "Kept", "Replayed", "kept", "replay"]
 

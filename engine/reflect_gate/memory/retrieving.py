@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ._canonical import digest
-from .errors import ReflectGateError
-from .measure._errortext import read_error
-from .measure.likeness import asked
-from .measure.scope import KEYS, Scope, implied
-from .measure.similarity import search_words
-from .measure.text import encodable
-from .runtime import Runtime, runtime
-from .stages import retrieve as stage
-from .stages._signature import signature
-from .stages.retrieve import CAP, Match, Proposal, Task
+from .._canonical import digest
+from ..errors import ReflectGateError
+from ..measure._errortext import read_error
+from ..measure.likeness import asked
+from ..measure.scope import KEYS, Scope, implied
+from ..measure.similarity import search_words
+from ..measure.text import encodable
+from ..runtime import Runtime, runtime
+from ..stages import retrieve as stage
+from ..stages._signature import signature
+from ..stages.retrieve import CAP, Match, Proposal, Task
 
 if TYPE_CHECKING:
-    from reflect_store import Found, Store
+    from reflect_store import Found, Head, Store
 
-    from .policy import Bundle
+    from ..policy import Bundle
 
 __all__ = ["CAP", "DEFAULT_LIMIT", "Query", "Recalled", "Shown", "log", "retrieve"]
 
@@ -35,7 +36,7 @@ DEFAULT_LIMIT: Final = 3
 """Lessons that a task is offered unless it asks for fewer or more."""
 
 _FIRST: Final = 8
-"""Matches that the rules see at first: the rest only where these do not fill the answer. No rule hears of two matches."""
+"""Matches that the rules see at first where no rule hears of two: the rest only where these do not fill the answer."""
 
 _LINE: Final = 4_096
 _LANGUAGE: Final = re.compile(r"[a-z0-9][a-z0-9+#.-]{0,63}")
@@ -175,34 +176,49 @@ def _read(query: Query) -> tuple[Scope, tuple[str, ...], str]:
 
 
 def _weights(bundle: Bundle) -> dict[str, int]:
-    return {key: int(Decimal(str(bundle.setting(_WEIGHTS[key]))) * 100) for key in KEYS}
+    return {key: _hundredths(str(bundle.setting(_WEIGHTS[key]))) for key in KEYS}
+
+
+@lru_cache(maxsize=128)
+def _hundredths(share: str) -> int:
+    return int(Decimal(share) * 100)
 
 
 def _proposal(found: Found) -> Proposal:
-    row = found.row
-    return Proposal(
-        found.lesson_id,
-        row["lesson"],
-        found.score,
-        found.exact,
-        bool(row["envelope"]["red_flag"]),
-        row["standing"] == "active",
-    )
+    return Proposal(found.lesson_id, found.held, found.score, found.exact, stage.read(found.held))
+
+
+def _not_judged(matches: Sequence[Match], limit: int) -> list[Shown]:
+    """Return the first `limit` matches that may be shown; even so, what is out of use or red-flagged is not."""
+    usable = [match for match in matches if match.proposal.said.in_use and not match.proposal.said.red_flag]
+    return [Shown(match, ("not-judged",)) for match in usable[:limit]]
+
+
+def _worth(gate: Runtime) -> stage.Worth | None:
+    """Return what tells the lessons that could be offered, whatever their words; `None` where the rules must hear of all."""
+    could = gate.telling(stage.NAME, "match", stage.COMPARED)
+    return (lambda facts: gate.some(could, facts)) if could.alone else None
 
 
 def _offered(gate: Runtime, matches: Sequence[Match], limit: int) -> list[Shown]:
     """Return the first `limit` matches that the rules offer."""
-    bundle = gate.bundle
-    if not any(ruleset.on for ruleset in bundle.rulesets_of(stage.NAME)):
-        # Even where nothing is judged, what is out of use or red-flagged is not shown.
-        usable = [match for match in matches if match.proposal.in_use and not match.proposal.red_flag]
-        return [Shown(match, ("not-judged",)) for match in usable[:limit]]
     shown: list[Shown] = []
-    for some in (matches[:_FIRST], matches[_FIRST:]):
+    for some in _portions(gate, matches):
         if some and len(shown) < limit:
             reasons = _reasons(gate, some)
             shown += [Shown(match, reasons[match.lesson_id]) for match in some if match.lesson_id in reasons]
     return shown[:limit]
+
+
+def _portions(gate: Runtime, matches: Sequence[Match]) -> Iterator[Sequence[Match]]:
+    """Yield the matches that the rules must be asked of, the best first; where they hear of one at a time, in portions."""
+    telling = gate.telling(stage.NAME, "match")
+    could = gate.some(telling, stage.facts(matches))
+    if telling.alone:
+        matches = [match for match, said in zip(matches, could, strict=True) if said]
+        yield from (matches[:_FIRST], matches[_FIRST:])
+    elif telling.silent or any(could):
+        yield matches
 
 
 def _reasons(gate: Runtime, matches: Sequence[Match]) -> dict[str, tuple[str, ...]]:
@@ -243,14 +259,14 @@ def retrieve(store: Store, query: Query, bundle: Bundle, *, limit: int = DEFAULT
     if not (words or place.terms or known):
         raise ReflectGateError("retrieval-empty", "the query has no word, no place and no signature")
     depth = int(bundle.setting("retrieval.candidates"))
-    found = store.search(SearchQuery(words, implied(place), known or None, depth))
+    head, found = store.search_at(SearchQuery(words, implied(place), known or None, depth))
     gate = runtime(bundle)
     proposals = [_proposal(entry) for entry in found]
-    matches = stage.measure(proposals, task)
-    if not any(ruleset.on for ruleset in bundle.rulesets_of(stage.NAME)):
-        matches = _as_proposed(matches, proposals)
-    offered = _offered(gate, matches, limit)
-    return _answer(store, query, bundle, Recalled("", "", known, str(place), query.origin, len(found), tuple(offered), ()))
+    if any(ruleset.on for ruleset in bundle.rulesets_of(stage.NAME)):
+        offered = _offered(gate, stage.measure(proposals, task, _worth(gate)), limit)
+    else:
+        offered = _not_judged(_as_proposed(stage.measure(proposals, task), proposals), limit)
+    return _answer(head, query, bundle, Recalled("", "", known, str(place), query.origin, len(found), tuple(offered), ()))
 
 
 def _as_proposed(matches: Sequence[Match], proposals: Sequence[Proposal]) -> list[Match]:
@@ -259,13 +275,13 @@ def _as_proposed(matches: Sequence[Match], proposals: Sequence[Proposal]) -> lis
     return [by_id[proposal.lesson_id] for proposal in proposals]
 
 
-def _answer(store: Store, query: Query, bundle: Bundle, answer: Recalled) -> Recalled:
+def _answer(head: Head, query: Query, bundle: Bundle, answer: Recalled) -> Recalled:
     asked_for = digest(list(query))
     share = Decimal(str(bundle.setting("retrieval.holdout")))
     withheld = _held_out(share, query.task or query.session or asked_for, answer.shown) if share else ()
     kept = tuple(entry for entry in answer.shown if entry.match.lesson_id not in withheld)
     # The head makes a later retrieval of the same things another one: each is recorded by itself.
-    parts = [store.head().hash, asked_for, bundle.digest, len(answer.shown)]
+    parts = [head.hash, asked_for, bundle.digest, len(answer.shown)]
     return answer._replace(retrieval_id=digest(parts)[:32], query=asked_for, shown=kept, withheld=withheld)
 
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from ._canonical import digest
-from .errors import ReflectGateError, raise_all
-from .facts import Fact
-from .measure.tenure import Tenure, current, since_level, tenure, untouched
-from .runtime import Runtime, runtime
+from .._canonical import digest
+from ..errors import ReflectGateError, raise_all
+from ..facts import Fact
+from ..measure.tenure import Tenure, current, since_level, tenure, untouched
+from ..runtime import Runtime, runtime
 
 if TYPE_CHECKING:
     from reflect_store import Draft, Row, Store
 
-    from .policy import Bundle
-    from .stages._judgement import Finding, Judgement
+    from ..policy import Bundle
+    from ..stages._judgement import Finding, Judgement
 
 __all__ = ["ATTEMPTS", "IN_USE", "LEVELS", "Action", "Change", "Judge", "Plan", "committed", "retirement", "sweep"]
 

@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ._canonical import digest
+from .._canonical import digest
+from ..errors import ReflectGateError
+from ..measure.precedent import Precedents
+from ..measure.tenure import current
+from ..runtime import runtime
+from ..stages._case import Case
 from .applying import candidate_of, decision_of
 from .drafting import Drafts
-from .errors import ReflectGateError
-from .measure.precedent import Precedents
-from .measure.tenure import current
 from .rejudging import Kept, kept
-from .runtime import runtime
-from .stages._case import Case
 from .sweeping import IN_USE, Action, Change, Plan, committed
 
 if TYPE_CHECKING:
     from reflect_store import Draft, EventStore, Row, Store, StoreView
 
-    from .decision import Decision
-    from .policy import Bundle
+    from ..decision import Decision
+    from ..policy import Bundle
 
 __all__ = ["Admission", "admission", "agreeing", "revisit"]
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..facts import Fact
+from ..measure.precedent import many_independent
+from ..measure.tenure import counterexamples, current, lineage, tally
 from .drafting import CONTRADICTION
-from .facts import Fact
-from .measure.precedent import many_independent
-from .measure.tenure import counterexamples, current, lineage, tally
 from .revisiting import admission, agreeing
 from .sweeping import IN_USE, Action, Change, Judge, Plan, committed, retirement
 
 if TYPE_CHECKING:
     from reflect_store import Draft, Row, Store
 
-    from .policy import Bundle
+    from ..policy import Bundle
 
 __all__ = ["Dispute", "adjudicate"]
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .errors import ReflectGateError
-from .intervals import Interval, difference, wilson
-from .measure.tenure import current, lineage, task_key
+from ..errors import ReflectGateError
+from ..intervals import Interval, difference, wilson
+from ..measure.tenure import current, lineage, task_key
 
 if TYPE_CHECKING:
     from reflect_store import Row, Store
 
-    from .policy import Bundle
+    from ..policy import Bundle
 
 __all__ = ["CAVEATS", "Effect", "Side", "effect_of", "effects"]
 
