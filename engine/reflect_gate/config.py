@@ -18,6 +18,7 @@ __all__ = [
     "CACHE_VARIABLE",
     "HOME_VARIABLE",
     "POLICIES_VARIABLE",
+    "SIGNATURE_VARIABLE",
     "STORE_VARIABLE",
     "Limits",
     "PolicyChoice",
@@ -31,6 +32,7 @@ HOME_VARIABLE = "REFLECT_GATE_HOME"
 CACHE_VARIABLE = "REFLECT_GATE_CACHE"
 POLICIES_VARIABLE = "REFLECT_GATE_POLICIES"
 STORE_VARIABLE = "REFLECT_GATE_STORE"
+SIGNATURE_VARIABLE = "REFLECT_GATE_REQUIRE_SIGNATURE"
 _FILE = "policies.yaml"
 _STORE_FILE = "store.db"
 
@@ -87,12 +89,25 @@ def _platform_cache() -> Path:
     return Path.home() / ("AppData/Local" if windows else ".cache")
 
 
-def choose_policies(explicit: str | Path | None = None) -> PolicyChoice:
+def choose_policies(explicit: str | Path | None = None, require_signature: str | Path | None = None) -> PolicyChoice:
     """Return the policies in force: `--policies`, else `REFLECT_GATE_POLICIES`, else the home folder's, else the shipped file.
 
     A folder stands for the `policies.yaml` in it. What is named explicitly is taken as it is, so that a missing file is an error
     of the loader and never a fall-back to another policy. The working directory is not looked at.
+
+    An archive (`.rgb`) and a git ref (`REF:path`) stand for the policies file in them. With `require_signature`, or
+    `REFLECT_GATE_REQUIRE_SIGNATURE`, a file of public keys, only an archive is accepted that one of the keys signed.
     """
+    choice = _choose(explicit)
+    keys = require_signature or _absolute(SIGNATURE_VARIABLE)
+    if keys is None and choice.path.suffix != ".rgb" and ":" not in str(choice.path)[2:]:
+        return choice
+    from .bundles.unpacking import located
+
+    return choice._replace(path=located(choice.path, keys))
+
+
+def _choose(explicit: str | Path | None) -> PolicyChoice:
     if explicit is not None:
         return PolicyChoice(_file(Path(explicit)), "--policies")
     named = _absolute(POLICIES_VARIABLE)

@@ -23,9 +23,14 @@ from .stages._case import Case, Stage
 from .stages._prepare import prepare
 
 if TYPE_CHECKING:
+    from .capture.capturing import Trigger
+    from .capture.reflecting import Ran
+    from .capture.route import Route
+    from .capture.settings import Settings
+    from .capture.working import Worker
     from .types import Record
 
-__all__ = ["STAGES", "evaluate", "judge"]
+__all__ = ["STAGES", "evaluate", "judge", "run", "start"]
 
 STAGES: tuple[Stage, ...] = (
     evidence.STAGE,
@@ -175,3 +180,42 @@ def _envelope(case: Case) -> dict[str, Any]:
         "red_flag": case.outputs["lifecycle"]["red_flag_class"],
         "bundle": case.bundle.digest,
     }
+
+
+# -- the whole way, with the one stage that asks a model -----------------------------------------------------------------
+
+
+def run(termination: Mapping[str, Any], *, trigger: Trigger = "error", route: Route | None = None) -> Ran:
+    """Reflect on a failure now, judge the candidate and commit what follows; durable on return, and once for each failure.
+
+    Args:
+        termination: `termination.schema.json`.
+        trigger: why it is reflected on; no switch is asked here.
+        route: `15reflect` or `introspect`; the one that `REFLECT` names unless given.
+
+    Raises:
+        ReflectGateError: the failure, the policies or a setting is not valid; `ModelError` where no answer was received.
+        DailyLimit: the day's calls may not cost more.
+        StoreError: the store cannot be read or written.
+    """
+    from .capture import reflecting
+    from .capture.handling import means_of
+    from .capture.intake import take
+    from .capture.route import chosen_route
+
+    way = route or chosen_route()
+    return reflecting.run(take(termination).termination, means_of(way), trigger=trigger, route=way)
+
+
+def start(settings: Settings | None = None) -> Worker:
+    """Start workers on the queue in this process, each with a process for its jobs; the caller ends them with `close()`.
+
+    Raises:
+        ReflectGateError: a setting is not valid, or the queue is switched off.
+        StoreError: the queue cannot be opened.
+    """
+    from .capture.working import Worker
+
+    worker = Worker(settings)
+    worker.start()
+    return worker

@@ -11,6 +11,7 @@ from typing import Any
 from .facts import Fact, load_vocabulary
 from .infer import Engine, make_engine
 from .infer.explain import Explainer
+from .infer.telling import Telling
 from .measure.lexicon import LexiconSet
 from .policy import Bundle
 from .policy.model import EncodedFact, Firing, Interner, Join
@@ -20,7 +21,7 @@ __all__ = ["AFTERWARDS", "Runtime", "runtime"]
 
 _KEPT = 8
 
-AFTERWARDS = frozenset(("sweep", "adjudicate", "retrieve", "record"))
+AFTERWARDS = frozenset(("sweep", "adjudicate", "retrieve", "record", "audit"))
 """The stages that look after what is stored: each judges alone, no evaluation runs it, and its rules hear of no other."""
 
 
@@ -45,6 +46,7 @@ class Runtime:
         self._types = {declared.name: index for index, declared in enumerate(program.types)}
         self._numbers = {name: number for number, name in enumerate(program.symbols)}
         self._finding = self._types["finding"]
+        self._telling: dict[tuple[str, str, tuple[str, ...]], Telling] = {}
 
     @cached_property
     def _afterwards(self) -> Engine:
@@ -99,6 +101,27 @@ class Runtime:
             for rule, (verdict, reason, about) in self.finding_heads(fired)
         }
         return tuple(sorted(found))
+
+    def telling(self, stage: str, name: str, unknown: tuple[str, ...] = ()) -> Telling:
+        """Return what tells the facts of a type apart that the rules of a stage can say nothing of; see `Telling`."""
+        key = (stage, name, unknown)
+        found = self._telling.get(key)
+        if found is None:
+            found = self._telling[key] = Telling(self.program, stage, self._types[name], unknown)
+        return found
+
+    def some(self, telling: Telling, facts: Sequence[Fact]) -> list[bool]:
+        """Return of each fact whether a rule could say anything of it; no engine is asked."""
+        number, tested, of = self._numbers.get, telling.tested, telling.of
+        said = []
+        for fact in facts:
+            known: list[Any] = list(fact)
+            for place in tested:
+                if isinstance(known[place], str):
+                    # What the program does not know is no constant of it.
+                    known[place] = number(known[place], -1)
+            said.append(of(known))
+        return said
 
     def conclude(self, stage: str, facts: Sequence[Fact]) -> Judgement:
         """Return what the rules of a stage of `AFTERWARDS` say of facts alone, in a session of their own."""

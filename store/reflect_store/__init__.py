@@ -131,7 +131,8 @@ def __getattr__(name: str) -> object:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{home}", __name__), name)
+    found = globals()[name] = getattr(importlib.import_module(f".{home}", __name__), name)
+    return found
 
 
 def __dir__() -> list[str]:

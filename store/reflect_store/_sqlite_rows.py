@@ -49,8 +49,11 @@ class SqliteRows:
 
     def many(self, table: TableName, keys: Iterable[str]) -> Mapping[str, Row]:
         """Return fresh copies of several rows."""
-        found = self._connection.execute(_statement("many", table), (orjson.dumps(list(keys)).decode(),))
-        return {key: cast("Row", orjson.loads(row)) for key, row in found}
+        return {key: cast("Row", orjson.loads(row)) for key, row in self.held(table, keys).items()}
+
+    def held(self, table: TableName, keys: Iterable[str]) -> Mapping[str, bytes]:
+        """Return several rows as they are kept."""
+        return dict(self._connection.execute(_statement("many", table), (orjson.dumps(list(keys)).decode(),)))
 
     def put(self, table: TableName, key: str, row: Row) -> None:
         """Write a row."""

@@ -39,6 +39,9 @@ _MARK: Final = "mark.json"
 _META: Final = "meta.json"
 """Where tantivy lists the parts of an index."""
 
+_OF_USE: Final = ("lessons-recalled", "outcome-recorded")
+"""Events that name lessons and leave alone what is searched of them: there is one of each for every task."""
+
 _HEAP: Final = 64_000_000
 _WORDS: Final = "stems"
 _TIED: Final = 8
@@ -144,8 +147,9 @@ class TantivyIndex:
             raise BlockingIOError("the index belongs to a later state of the store")
         if at != head:
             changed = _changed(transaction, at)
-            self._write(self._texts(changed), anew=changed is None)
-            self._index.reload()
+            if changed is None or changed:
+                self._write(self._texts(changed), anew=changed is None)
+                self._index.reload()
             self._write_mark(_Mark(head, self._index.searcher().num_docs))
         self._index.reload()
         self._mark = head
@@ -212,6 +216,8 @@ def _changed(transaction: Transaction, mark: Head | None) -> set[str] | None:
         if any(event.type == REDACTED for event in events):
             return None
         for event in events:
+            if event.type in _OF_USE:
+                continue
             data = event.data() or {}
             changed.update(lesson_ids(event.type, data))
             if event.type == "flag-resolved":

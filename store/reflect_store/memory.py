@@ -49,6 +49,11 @@ class MemoryRows:
         found = ((key, self.get(table, key)) for key in keys)
         return {key: row for key, row in found if row is not None}
 
+    def held(self, table: TableName, keys: Iterable[str]) -> Mapping[str, bytes]:
+        """Return several rows as they are kept."""
+        rows = self._tables[table]
+        return {key: rows[key] for key in keys if key in rows}
+
     def put(self, table: TableName, key: str, row: Row) -> None:
         """Write a row."""
         self._remember(table, key)

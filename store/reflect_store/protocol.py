@@ -116,6 +116,10 @@ class Rows(Protocol):
         """Return fresh copies of several rows by their keys; keys that there are no rows of are left out."""
         ...
 
+    def held(self, table: TableName, keys: Iterable[str]) -> Mapping[str, bytes]:
+        """Return several rows as they are kept, in canonical JSON."""
+        ...
+
     def put(self, table: TableName, key: str, row: Row) -> None:
         """Write a row, whether or not there is one with its key."""
         ...
@@ -270,6 +274,10 @@ class Store(Protocol):
 
     def search(self, query: SearchQuery) -> list[Found]:
         """Return the lessons in use that match, the best first."""
+        ...
+
+    def search_at(self, query: SearchQuery) -> tuple[Head, list[Found]]:
+        """Return what `search` does, and the end of the chain that it was searched at."""
         ...
 
     def view(self, query: ViewQuery | str, *, lessons: Iterable[str] = (), limit: int = 64) -> StoreView:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import re
 import threading
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
+
+import orjson
 
 from .protocol import Row, Rows, Transaction
 from .tables import TableName
@@ -43,7 +44,7 @@ BINDING: Final = ("repo", "lang")
 """A task has one of each, so a lesson bound to another one cannot apply to it."""
 
 FLAGGED: Final = "flagged"
-"""The token of lessons that are kept from being shown."""
+"""The token of lessons that are kept from being shown: flagged away, or red-flagged."""
 
 MOST_WORDS: Final = 64
 MOST_SCOPES: Final = 64
@@ -72,13 +73,18 @@ class SearchQuery(NamedTuple):
 class Found(NamedTuple):
     """A lesson that was found: its BM25 score (higher is better, 0 where only the signature led to it) and its row.
 
-    `exact` says that the ledger joins it to the signature that was asked for.
+    `exact` says that the ledger joins it to the signature that was asked for; `held` is the row as it is kept, canonical JSON.
     """
 
     lesson_id: str
     score: float
-    row: Row
+    held: bytes
     exact: bool = False
+
+    @property
+    def row(self) -> Row:
+        """A fresh copy of the lesson's row, read when it is asked for: most of what is found is not looked at further."""
+        return cast("Row", orjson.loads(self.held))
 
 
 class Text(NamedTuple):
@@ -99,6 +105,7 @@ class Sought(NamedTuple):
     sieves: tuple[tuple[str, ...], ...]
 
 
+@functools.lru_cache(maxsize=4_096)
 def scope_token(term: str) -> str:
     """Return the one token that stands for a scope term: digits at its end, so that no stemmer takes it for a word."""
     digest = hashlib.sha256(term.casefold().encode("utf-8", "replace")).digest()
@@ -130,14 +137,14 @@ def text_of(row: Row) -> Text | None:
     lesson = row["lesson"]
     typed, free = _terms(lesson["scope"])
     sieve = [token for key in BINDING for token in _bound(typed, key) or [any_of(key)]]
-    sieve += [FLAGGED] if row["standing"] == "flagged" else []
+    sieve += [FLAGGED] if row["standing"] == "flagged" or row["envelope"]["red_flag"] else []
     words = _clean(" ".join([lesson["statement"], *free]))
     return Text(row["id"], row["time"], words, " ".join(map(scope_token, typed)), " ".join(sieve))
 
 
 def _clean(text: str) -> str:
     """Return words alone: what an index would split at anyway, and what a file could not hold."""
-    return " ".join(_WORD.findall(text))
+    return text if text.isalnum() else " ".join(_WORD.findall(text))
 
 
 class _Stemmers(threading.local):
@@ -193,8 +200,10 @@ def run(transaction: Transaction, query: SearchQuery) -> list[Found]:
     if query.signature is not None:
         joined = rows.select("edges", {"signature": query.signature}, None, query.limit, newest=False).rows
         exact = sorted(row["lesson_id"] for row in joined)
-    names = list(dict.fromkeys([*exact, *scores]))
-    found = rows.many("lessons", names)
+    found = rows.held("lessons", dict.fromkeys([*exact, *scores]))
+    joined_to = (Found(name, scores.get(name, 0.0), found[name], True) for name in exact if name in found)
+    # The index finds active lessons alone; the ledger also joins those that are flagged.
+    first = [entry for entry in joined_to if entry.row["standing"] == "active"]
     known = set(exact)
-    shown = (name for name in names if name in found and found[name]["standing"] == "active")
-    return [Found(name, scores.get(name, 0.0), found[name], name in known) for name in itertools.islice(shown, query.limit)]
+    rest = [Found(name, score, found[name]) for name, score in scores.items() if name in found and name not in known]
+    return (first + rest)[: query.limit]

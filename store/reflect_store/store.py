@@ -131,8 +131,12 @@ class EventStore:
 
     def search(self, query: SearchQuery) -> list[Found]:
         """Return the lessons in use that match, the best first, ties by id; see `SearchQuery`."""
+        return self.search_at(query)[1]
+
+    def search_at(self, query: SearchQuery) -> tuple[Head, list[Found]]:
+        """Return what `search` does, and the end of the chain that it was searched at."""
         with self.backend.reading() as transaction:
-            return searching.run(transaction, query)
+            return transaction.head(), searching.run(transaction, query)
 
     def get(self, table: TableName, key: str) -> Row | None:
         """Return one row of a projection."""

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from reflect_gate import Bundle, load_bundle
 from reflect_gate.corpus.reflexion import convert
 from reflect_gate.measure.scope import Scope
-from reflect_gate.retrieving import CAP, Query, retrieve
+from reflect_gate.memory.retrieving import CAP, Query, retrieve
 from reflect_store import EventStore, draft, memory_store, new_lesson
 
 __all__ = ["Asked", "Figures", "Plain", "Taught", "corpora", "filled", "gate_ranks", "measured", "sets"]

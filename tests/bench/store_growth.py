@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from reflect_gate import Bundle, load_bundle
-from reflect_gate.applying import candidate_of, consider
 from reflect_gate.measure.scope import Scope
+from reflect_gate.memory.applying import candidate_of, consider
 from reflect_store import Draft, EventStore, draft, new_lesson, open_store
 
 if __package__ in (None, ""):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reflect_gate import Bundle, schemas
-from reflect_gate.applying import apply
+from reflect_gate.memory.applying import apply
 from reflect_store import draft, open_store
 
 from .conftest import Ran, RunHere, RunProcess

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reflect_gate.adjudicating import adjudicate
-from reflect_gate.settling import sweep_all
+from reflect_gate.memory.adjudicating import adjudicate
+from reflect_gate.memory.settling import sweep_all
 from reflect_store import draft
 
 from .world import HOME, SIGNATURE, World, snapshot

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reflect_gate.effects import TOO_FEW, Effect, Side, effect_of, effects, least_compared
 from reflect_gate.errors import ReflectGateError
+from reflect_gate.memory.effects import TOO_FEW, Effect, Side, effect_of, effects, least_compared
 from reflect_store import draft
 
 from .world import World

@@ -16,7 +16,7 @@ _RECORDER = """
 import sys
 from pathlib import Path
 from reflect_gate import load_bundle
-from reflect_gate.recording import Outcome, Proof, record
+from reflect_gate.memory.recording import Outcome, Proof, record
 from reflect_store import open_store
 
 file, number = Path(sys.argv[1]), sys.argv[2]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from reflect_gate import Bundle
 from reflect_gate.errors import ReflectGateError
-from reflect_gate.recording import Recorded
-from reflect_gate.settling import sweep_all
-from reflect_gate.sweeping import LEVELS, Change
+from reflect_gate.memory.recording import Recorded
+from reflect_gate.memory.settling import sweep_all
+from reflect_gate.memory.sweeping import LEVELS, Change
 from reflect_store import draft
 
 from .world import HOME, World, snapshot

@@ -11,7 +11,7 @@ import pytest
 from reflect_gate import Bundle, load_bundle, schemas
 from reflect_gate.errors import ReflectGateError
 from reflect_gate.measure.checks import Checks
-from reflect_gate.recording import Outcome, Proof, contradiction, record
+from reflect_gate.memory.recording import Outcome, Proof, contradiction, record
 from reflect_gate.stages import record as stage
 from reflect_gate.stages._judgement import Judgement
 from reflect_store import draft

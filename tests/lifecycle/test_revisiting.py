@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from reflect_gate import Bundle
-from reflect_gate.applying import Applied, apply
-from reflect_gate.recording import Outcome, Proof, record
-from reflect_gate.rejudging import replay
-from reflect_gate.revisiting import revisit
-from reflect_gate.settling import sweep_all
+from reflect_gate.memory.applying import Applied, apply
+from reflect_gate.memory.recording import Outcome, Proof, record
+from reflect_gate.memory.rejudging import replay
+from reflect_gate.memory.revisiting import revisit
+from reflect_gate.memory.settling import sweep_all
 from reflect_store import EventStore, memory_store
 
 THIN = {

@@ -6,7 +6,7 @@ import pytest
 
 from reflect_gate import Bundle, load_bundle, schemas
 from reflect_gate.errors import ReflectGateError
-from reflect_gate.sweeping import Change, sweep
+from reflect_gate.memory.sweeping import Change, sweep
 from reflect_store import draft
 
 from .world import HOME, SIGNATURE, World, snapshot

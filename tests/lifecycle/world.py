@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from reflect_gate import Bundle
-from reflect_gate.recording import Outcome, Proof, Recorded, record
+from reflect_gate.memory.recording import Outcome, Proof, Recorded, record
 from reflect_store import Draft, EventStore, Row, draft, memory_store, new_lesson
 
 __all__ = ["HOME", "SIGNATURE", "World", "snapshot"]

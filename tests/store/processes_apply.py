@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reflect_gate import Bundle, load_bundle
-from reflect_gate.applying import apply
+from reflect_gate.memory.applying import apply
 from reflect_store import open_store
 
 __all__ = ["Applied", "apply_at_once", "kill_appliers", "request", "work"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +58,8 @@ def test_words_are_found_by_their_stems_and_the_best_come_first(shelf: Store) ->
 def test_a_found_lesson_comes_with_its_row(shelf: Store) -> None:
     """R-h1: whoever ranks on needs no second look."""
     (found,) = shelf.search(SearchQuery(("forking",)))
-    assert found == Found("l-2", found.score, shelf.get("lessons", "l-2") or {}, exact=False)
+    assert found == Found("l-2", found.score, found.held, exact=False)
+    assert found.row == shelf.get("lessons", "l-2")
 
 
 def test_free_words_of_a_scope_are_searched_as_words(shelf: Store) -> None:
@@ -121,6 +123,17 @@ def test_only_lessons_that_may_be_shown_are_found(shelf: Store, told: type[Told]
     assert names(shelf, "file", "replica", "close") == ["l-2"]
     shelf.append([told.resolved("x"), told.changed("restored", "l-1", level="episodic", undoes="e")])
     assert set(names(shelf, "file", "replica", "close")) == {"l-1", "l-2", "l-5"}
+    assert shelf.verify().sound
+
+
+def test_a_red_flagged_lesson_takes_no_place(shelf: Store, told: type[Told]) -> None:
+    """R-g2: a lesson that blames outward is not proposed, so that it keeps no other out; the ledger still leads to it."""
+    born = told.admitted("l-9", "e" * 64, statement="Close the file when the replica waits.")
+    payload = json.loads(born.payload)
+    payload["envelope"]["red_flag"] = True
+    shelf.append([draft("lesson-admitted", payload)])
+    assert "l-9" not in names(shelf, "close", "replica", "waits")
+    assert names(shelf, "close", signature="e" * 64)[0] == "l-9"
     assert shelf.verify().sound
 
 

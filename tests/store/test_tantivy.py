@@ -78,6 +78,21 @@ def test_it_follows_every_event(path: Path) -> None:
             assert answers(store)
 
 
+def test_what_is_shown_and_how_it_went_writes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every task recalls lessons and has an outcome: neither changes what is searched, so nothing is indexed anew."""
+    with open_store(path, create=True, search="tantivy") as store:
+        store.append([Told.admitted("l-1")])
+        assert names(store, "generator") == ["l-1"]
+        written: list[int] = []
+        monkeypatch.setattr(beside.TantivyIndex, "_write", lambda *_, **__: written.append(1))
+        store.append([Told.recalled("r-1", "l-1"), Told.outcome("o-1", "l-1")])
+        assert names(store, "generator") == ["l-1"]
+        assert written == []
+        store.append([Told.flagged("x", "l-1", withdraws=True)])
+        names(store, "generator")
+        assert written == [1]
+
+
 def test_ties_are_broken_by_id(path: Path) -> None:
     """R-h1: as in the file, and where the limit parts equals, the elder stay."""
     with open_store(path, create=True, search="tantivy") as store:

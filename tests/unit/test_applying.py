@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from reflect_gate import Bundle, ReflectGateError, evaluate, load_bundle, schemas
-from reflect_gate.applying import ATTEMPTS, apply, candidate_of, consider
+from reflect_gate.memory.applying import ATTEMPTS, apply, candidate_of, consider
 from reflect_store import EventStore, StoreError, memory_store
 
 Asked: TypeAlias = Callable[..., dict[str, Any]]
@@ -203,7 +203,7 @@ def test_a_failure_outside_its_scope_is_no_counterexample(store: EventStore, bun
 
 def test_a_retired_lesson_does_not_come_back_by_being_said_again(store: EventStore, bundle: Bundle, ask: Asked) -> None:
     """R-g1: its evidence is kept and a flag asks a person; the lesson stays out of use."""
-    from reflect_gate.curating import retire
+    from reflect_gate.memory.curating import retire
 
     lesson = str(apply(store, ask(1), bundle).lesson_id)
     retire(store, lesson, reason="it misled")

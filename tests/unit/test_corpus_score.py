@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reflect_gate.corpus._blind import FAMILIES, Labelled, fold_of, held_out, in_sample
 from reflect_gate.corpus._intervals import bootstrap, quotient, share
+from reflect_gate.corpus.blind import FAMILIES, Labelled, fold_of, held_out, in_sample
 from reflect_gate.corpus.score import Outcome, Verdict, mutant_scores, outcome_of, outcome_scores, summary, sweep_point
 from reflect_gate.errors import ReflectGateError, Source
 from reflect_gate.intervals import wilson

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reflect_gate import ReflectGateError
-from reflect_gate.curating import MANUAL, retire, undo
-from reflect_gate.tracing import history
+from reflect_gate.memory.curating import MANUAL, retire, undo
+from reflect_gate.memory.tracing import history
 from reflect_store import EventStore, draft, memory_store, new_lesson
 
 SIGNATURE = "a" * 64

@@ -129,7 +129,7 @@ def test_program_of_the_small_policies(write_policies: Write) -> None:
     program = load_bundle(policies=write_policies(), as_of=AS_OF).program
     assert list(program.symbols) == sorted(set(program.symbols))
     judged = ("evidence", "ledger", "ground", "generalize", "calibrate", "dedupe", "admit", "lifecycle")
-    assert program.stages == (*judged, "sweep", "adjudicate", "retrieve", "record")
+    assert program.stages == (*judged, "sweep", "adjudicate", "retrieve", "record", "audit")
     assert [(decl.owner, decl.name) for decl in program.types if decl.owner] == [
         ("admission", "earned"),
         ("grounding", "supported"),
@@ -199,11 +199,11 @@ def test_two_rule_sets_may_use_one_name(policy_files: Mapping[str, str], write_p
 
 
 def test_shipped_policies_load(structured: Bundle) -> None:
-    """The shipped bundle compiles, and the naive baseline has every rule set off (R-c2)."""
+    """The shipped bundle compiles, and the naive baseline has every rule set off that decides what is remembered (R-c2)."""
     assert structured.program.rules
     baseline = load_bundle("introspect", cache=False)
-    assert baseline.program.rules == ()
-    assert not any(ruleset.on for ruleset in baseline.rulesets)
+    assert {rule.ruleset for rule in baseline.program.rules} == {"audit"}
+    assert [ruleset.name for ruleset in baseline.rulesets if ruleset.on] == ["audit"]
 
 
 def test_description_names_origins(write_policies: Write) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reflect_gate.measure.likeness import Likeness
 from reflect_gate.measure.scope import Fit
+from reflect_gate.memory.retrieving import CAP, Recalled, Shown
 from reflect_gate.report.recalled import CONTEXT_LIMIT, context
-from reflect_gate.retrieving import CAP, Recalled, Shown
-from reflect_gate.stages.retrieve import Match, Proposal
+from reflect_gate.stages.retrieve import Match, Proposal, read
 from reflect_store import new_lesson
 
 NAME = "9" * 32
@@ -28,7 +29,8 @@ def shown(statement: str, name: str = "lesson-1", scope: str = "lang:python", **
     """Return a lesson as it was offered."""
     lesson = new_lesson(statement, scope, failures=fields.pop("failures", ["run-81"]), evidence=["t"], confidence=0.5)
     lesson.update(fields)  # type: ignore[typeddict-item]
-    proposal = Proposal(name, lesson, 1.0, False, False, True)
+    held = orjson.dumps({"lesson": lesson, "envelope": {"red_flag": False}, "standing": "active"})
+    proposal = Proposal(name, held, 1.0, False, read(held))
     return Shown(Match(proposal, Fit("holds", ()), 0, Likeness(50, 4), 1_000), ("alike",))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reflect_gate import Bundle, evaluate
 from reflect_gate.measure._secrets import secrets
-from reflect_gate.redacting import redact
+from reflect_gate.memory.redacting import redact
 
 # Assembled, so that no scanner of this repository takes them for a leak.
 TOKEN = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reflect_gate import Bundle, ReflectGateError, load_bundle
-from reflect_gate.applying import apply
-from reflect_gate.rejudging import kept, replay
+from reflect_gate.memory.applying import apply
+from reflect_gate.memory.rejudging import kept, replay
 from reflect_store import EventStore, draft, memory_store
 
 

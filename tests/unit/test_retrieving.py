@@ -9,7 +9,7 @@ import pytest
 
 from reflect_gate import Bundle, load_bundle, schemas
 from reflect_gate.errors import ReflectGateError
-from reflect_gate.retrieving import CAP, Query, Recalled, log, retrieve
+from reflect_gate.memory.retrieving import CAP, Query, Recalled, log, retrieve
 from reflect_gate.stages.ledger import signature
 from reflect_store import Draft, EventStore, draft, memory_store, new_lesson
 

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ._output import BROKEN_PIPE, COULD_NOT_RUN, INTERRUPTED, OK, USAGE, Reporter
+from ..hooks.running import main as run_hook
+from ..hooks.running import wanted as hook_wanted
 
 __all__ = ["entry", "main"]
 
@@ -30,6 +31,11 @@ def entry() -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line with `arguments` (default: the process's own) and return the exit code; no traceback escapes."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    if hook_wanted(argv):
+        # Before anything that can fail or speak: a hook has no errors, and its start is a budget.
+        return run_hook(argv)
+    from ._output import BROKEN_PIPE, INTERRUPTED, Reporter
+
     reporter = Reporter.of(argv)
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
@@ -47,11 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(argv: list[str]) -> int:
     from ._app import COMPLETE, PROGRAM, app
+    from ._output import OK, USAGE
 
     instruction = os.environ.get(COMPLETE)
     if instruction:
         from click.shell_completion import shell_complete
 
+        from . import _bash
+
+        _bash.use()
         return shell_complete(app, {}, PROGRAM, COMPLETE, instruction)
     import click
 
@@ -75,6 +85,8 @@ def _never_fail_to_encode(stream: object) -> None:
 
 def _settle(code: int) -> int:
     """Return `code`; a stream whose reader has gone is pointed at nothing, so that the interpreter's own flush stays quiet."""
+    from ._output import COULD_NOT_RUN, OK
+
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

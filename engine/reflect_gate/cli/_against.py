@@ -26,7 +26,7 @@ class Against:
 
     def judge(self, request: Mapping[str, Any], bundle: Bundle, *, explain: bool) -> dict[str, Any]:
         """Return the document of the decision; what was written stands in it under `applied`."""
-        from ..applying import apply, consider
+        from ..memory.applying import apply, consider
 
         with store_errors():
             if self._apply:

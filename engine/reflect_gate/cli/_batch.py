@@ -40,8 +40,13 @@ class Judged(NamedTuple):
     error: ReflectGateError | None
 
 
-def judge_one(entry: Entry, name: str, bundle: Bundle, explain: bool, against: Against | None = None) -> Judged:
-    """Judge one entry of the input called `name`, against a store where one is given; whatever goes wrong is its own error."""
+def judge_one(
+    entry: Entry, name: str, bundle: Bundle, explain: bool, against: Against | None = None, shadow: Bundle | None = None
+) -> Judged:
+    """Judge one entry of the input called `name`, against a store where one is given; whatever goes wrong is its own error.
+
+    What `shadow` would have decided is kept in the decision and changes nothing in it.
+    """
     from ..pipeline import evaluate
 
     place, request = entry
@@ -52,6 +57,10 @@ def judge_one(entry: Entry, name: str, bundle: Bundle, explain: bool, against: A
             decision = evaluate(request, bundle, explain=explain).to_json()  # type: ignore[arg-type]
         else:
             decision = against.judge(request, bundle, explain=explain)  # type: ignore[arg-type]
+        if shadow is not None:
+            from ..shadowing import shadow_of
+
+            decision["shadow"] = shadow_of(decision, request, shadow)  # type: ignore[arg-type]
     except ReflectGateError as error:
         return Judged(place, request, None, _placed(error, place, name))
     except Exception as error:  # noqa: BLE001 - one bad entry must not cost the others
@@ -75,7 +84,8 @@ def judge_all(
     `against` is the open store of this process, `store` what a worker opens for itself.
     """
     if jobs == 1:
-        yield from (judge_one(entry, name, bundle, explain, against) for entry in entries)
+        shadow = choice.load_shadow(bundle.as_of)
+        yield from (judge_one(entry, name, bundle, explain, against, shadow) for entry in entries)
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -108,7 +118,7 @@ def _ordered(pool: Any, entries: Iterable[Entry], most: int) -> Iterator[Judged]
 # -- worker processes ----------------------------------------------------------------------------------------------------
 
 _Result: TypeAlias = tuple[dict[str, Any] | None, list[_Leaf]]
-_worker: list[tuple[Bundle, str, bool, Against | None] | ReflectGateError] = []
+_worker: list[tuple[Bundle, str, bool, Against | None, Bundle | None] | ReflectGateError] = []
 
 
 def _start_worker(choice: BundleChoice, digest: str, name: str, explain: bool, store: StoreChoice | None = None) -> None:
@@ -120,21 +130,22 @@ def _start_worker(choice: BundleChoice, digest: str, name: str, explain: bool, s
     try:
         bundle = choice.load()
         against = store.kept_open() if store else None
+        shadow = choice.load_shadow(bundle.as_of)
     except ReflectGateError as error:
         _worker[:] = [ReflectGateError(error.code, error.message, error.source)]
         return
     changed = ReflectGateError("policy-changed", "the policies changed while the batch was being judged")
-    _worker[:] = [(bundle, name, explain, against) if bundle.digest == digest else changed]
+    _worker[:] = [(bundle, name, explain, against, shadow) if bundle.digest == digest else changed]
 
 
 def _work(chunk: Sequence[Entry]) -> list[_Result]:
     ready = _worker[0]
     if isinstance(ready, ReflectGateError):
         raise ready
-    bundle, name, explain, against = ready
+    bundle, name, explain, against, shadow = ready
     results = []
     for entry in chunk:
-        judged = judge_one(entry, name, bundle, explain, against)
+        judged = judge_one(entry, name, bundle, explain, against, shadow)
         leaves = judged.error.errors if judged.error else ()
         results.append((judged.decision, [(leaf.code, leaf.message, leaf.source) for leaf in leaves]))
     return results

@@ -24,6 +24,7 @@ __all__ = [
     "output_option",
     "policies_option",
     "seed_option",
+    "shadow_option",
 ]
 
 P = ParamSpec("P")
@@ -42,14 +43,31 @@ class BundleChoice(NamedTuple):
     disable: tuple[str, ...] = ()
     as_of: str | None = None
     engine: str | None = None
+    require_signature: str | None = None
+    shadow: str | None = None
 
     def load(self) -> Bundle:
         """Load the bundle; every error of its files is raised at once."""
         from ..policy import load_bundle
 
         bundle = load_bundle(
-            self.name, policies=self.policies, set_=self.set_, enable=self.enable, disable=self.disable, as_of=self.as_of
+            self.name,
+            policies=self.policies,
+            set_=self.set_,
+            enable=self.enable,
+            disable=self.disable,
+            as_of=self.as_of,
+            require_signature=self.require_signature,
         )
+        return self._with_engine(bundle)
+
+    def load_shadow(self, as_of: str) -> Bundle | None:
+        """Load the bundle that looks on, as of the same day, `None` where none does; it takes no options of the deciding one."""
+        if self.shadow is None:
+            return None
+        from ..policy import load_bundle
+
+        bundle = load_bundle(self.shadow, policies=self.policies, as_of=as_of, require_signature=self.require_signature)
         return self._with_engine(bundle)
 
     def on_day(self, as_of: str) -> BundleChoice:
@@ -119,7 +137,8 @@ policies_option = click.option(
     "--policies",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="The policies file; else REFLECT_GATE_POLICIES, the home folder's, the shipped one; never the working directory's.",
+    help="The policies file, an archive, or REF:path of git; else REFLECT_GATE_POLICIES, the home folder's, the shipped one; "
+    "never the working directory's.",
 )
 
 _BUNDLE_OPTIONS = (
@@ -162,6 +181,11 @@ _BUNDLE_OPTIONS = (
         type=click.Choice(ENGINES),
         help="Infer with durable-rules, checked against the compiled engine, or with the compiled engine alone.",
     ),
+    click.option(
+        "--require-signature",
+        metavar="KEYFILE",
+        help="Accept only an archive that one of these public keys signed; else REFLECT_GATE_REQUIRE_SIGNATURE.",
+    ),
 )
 
 
@@ -170,13 +194,29 @@ def bundle_options(function: Callable[..., R]) -> Callable[..., R]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> R:
-        names = ("bundle", "policies", "set_", "enable", "disable", "as_of", "engine")
+        names = ("bundle", "policies", "set_", "enable", "disable", "as_of", "engine", "require_signature")
         choice = BundleChoice(*[kwargs.pop(name) for name in names])
         return function(*args, choice=choice, **kwargs)
 
     for option in reversed(_BUNDLE_OPTIONS):
         option(wrapper)
     return wrapper
+
+
+def shadow_option(function: Callable[..., R]) -> Callable[..., R]:
+    """Give a verb that has `bundle_options` the option `--shadow`, which its `choice` carries."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, choice: BundleChoice, shadow: str | None, **kwargs: Any) -> R:
+        return function(*args, choice=choice._replace(shadow=shadow), **kwargs)
+
+    option = click.option(
+        "--shadow",
+        metavar="BUNDLE",
+        shell_complete=complete_bundle,
+        help="Keep beside each decision what this bundle would have decided; it decides nothing.",
+    )
+    return option(wrapper)
 
 
 def examples(*commands: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

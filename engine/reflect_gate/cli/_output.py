@@ -46,7 +46,7 @@ ERROR_FORMAT_VARIABLE = "REFLECT_GATE_ERROR_FORMAT"
 
 _QUOTED = re.compile(r"'([^'`]*)'")
 _COULD_NOT_RUN = (
-    frozenset({"cannot-read", "cannot-write", "data-missing", "internal", "io"})
+    frozenset({"bundle-unpack", "cannot-read", "cannot-write", "data-missing", "git-missing", "internal", "io"})
     | {f"store-{what}" for what in ("busy", "exists", "full", "io", "missing", "moved", "read-only")}
     | {f"queue-{what}" for what in ("busy", "closed", "full-disk", "gone", "handler", "io", "latched", "read-only")}
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..policy import Bundle
     from ..policy.parsed import PoliciesFile
 
-__all__ = ["Checked", "bundle_docs", "case_folders", "check_policies"]
+__all__ = ["Checked", "bundle_docs", "case_folders", "check_policies", "policy_files"]
 
 
 class Checked(NamedTuple):
@@ -37,6 +37,25 @@ def case_folders(policies: str | None) -> list[Path]:
     declared = _read(policies)
     rules, lexicons = ruleset_folder(declared), lexicon_files(declared)[0]
     return [rules] if lexicons.is_relative_to(rules) else [rules, lexicons]
+
+
+def policy_files(paths: Iterable[str | Path], policies: str | None) -> list[Path]:
+    """Return the policy files at `paths` (files, or folders of them), each once; those in force without a path.
+
+    In a folder, other YAML is passed over; a file that is named is returned whatever it is.
+    """
+    from ..policy.headers import kind_of_path
+
+    given: list[str | Path] = list(paths)
+    if not given:
+        declared = _read(policies)
+        given = [declared.file, *case_folders(policies)]
+    found: dict[Path, Path] = {}
+    for path in map(Path, given):
+        inside = sorted(path.rglob("*.yaml")) if path.is_dir() else []
+        listed = [file for file in inside if kind_of_path(file, file.read_bytes().decode("utf-8", "replace"))]
+        found.update({file.resolve(): file for file in (listed if path.is_dir() else [path])})
+    return list(found.values())
 
 
 def check_policies(policies: str | None, as_of: str | None) -> Checked:

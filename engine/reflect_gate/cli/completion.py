@@ -21,10 +21,14 @@ __all__ = ["completion"]
 def completion(shell: str) -> None:
     """Print the shell's completion script.
 
-    Verbs, options, bundles, rule sets and settings are completed.
+    Verbs, options, bundles, rule sets and settings are completed, and after `reflect retry` and `reflect purge` the ids of the
+    jobs that can be retried or purged, each with its task and its last error.
     """
     from click.shell_completion import get_completion_class
 
+    from . import _bash
+
+    _bash.use()
     script = get_completion_class(shell)
     if script is None:
         raise click.UsageError(f"no completion for `{shell}`")

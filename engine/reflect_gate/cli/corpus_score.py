@@ -175,7 +175,7 @@ def _only(verdicts: Iterable[tuple[Any, Verdict | None]]) -> list[Verdict]:
 
 
 def _scored(inputs: _Inputs, choice: BundleChoice, bundle: Bundle, how: tuple[int, int, int]) -> tuple[dict[str, Any], int]:
-    from ..corpus._blind import features
+    from ..corpus.blind import features
     from ..corpus.score import CAVEATS, mutant_scores, outcome_scores, summary
     from ..stages._prepare import prepare
 

@@ -18,8 +18,8 @@ from .lessons import after_option, limit_option, oldest_option
 if TYPE_CHECKING:
     from reflect_store import EventStore
 
+    from ..memory.rejudging import Replayed
     from ..policy import Bundle
-    from ..rejudging import Replayed
 
 __all__ = ["REPORT", "decisions"]
 
@@ -95,7 +95,7 @@ def _line(row: Mapping[str, Any]) -> str:
 @examples("reflect-gate decisions show 0b5d", "reflect-gate decisions show 0b5d --format json")
 def show(decision: str, store_file: str | None, format_: str) -> None:
     """Show one decision in full, as `evaluate` printed it."""
-    from ..rejudging import kept
+    from ..memory.rejudging import kept
     from ..report.text import decision_text
 
     with opened(store_file, read_only=True) as store, open_output(None) as sink:
@@ -141,7 +141,7 @@ def replay(decision: tuple[str, ...], store_file: str | None, all_: bool, now: b
 
 
 def _replayed(store: EventStore, chosen: tuple[str, ...], choice: BundleChoice, now: bool) -> Iterator[Replayed]:
-    from ..rejudging import kept, replay
+    from ..memory.rejudging import kept, replay
 
     known: dict[tuple[str, str, str], Bundle] = {}
     names = chosen or (row["decision_id"] for row in store.iterate("decisions"))

@@ -16,7 +16,7 @@ from ..report._paint import Paint
 from ..report.text import decision_text, line_text, summary_text
 from ._batch import Judged, Progress, judge_all, judge_one
 from ._input import open_input, size_of
-from ._options import BundleChoice, bundle_options, examples, format_option, output_option
+from ._options import BundleChoice, bundle_options, examples, format_option, output_option, shadow_option
 from ._output import COULD_NOT_RUN, INVALID, OK, Sink, error_document, exit_code_of, note, open_output, report
 
 if TYPE_CHECKING:
@@ -27,9 +27,18 @@ __all__ = ["ERROR_SCHEMA", "evaluate"]
 ERROR_SCHEMA = "urn:reflect-gate:schema:error:1"
 
 
+def _hook(ctx: click.Context, _parameter: click.Parameter, harness: str | None) -> None:
+    """Become the verb `hook`; the command line is only read as far as here where options of the group stand before the verb."""
+    if harness is not None:
+        from ..hooks.running import main
+
+        ctx.exit(main(["hook", "--harness", harness]))
+
+
 @click.command
 @click.argument("file", default="-", metavar="[FILE|-]")
 @bundle_options
+@shadow_option
 @click.option(
     "--explain", "explain_", is_flag=True, help="Keep every firing with its bound facts; in text, show batches in full."
 )
@@ -47,11 +56,20 @@ ERROR_SCHEMA = "urn:reflect-gate:schema:error:1"
 @click.option(
     "--apply", "apply_", is_flag=True, help="Commit what is decided to the store; a request applied again adds nothing."
 )
+@click.option(
+    "--hook",
+    metavar="HARNESS",
+    callback=_hook,
+    is_eager=True,
+    expose_value=False,
+    help="Listen to a harness's hook instead, as `reflect-gate hook` does.",
+)
 @examples(
     "reflect-gate evaluate request.json",
     "reflect-gate evaluate --bundle introspect --format json < request.json",
     "reflect-gate evaluate requests.ndjson --jobs 4 --format ndjson -o decisions.ndjson",
     "reflect-gate evaluate request.json --set grounding.min_anchor_overlap=0.6 --disable blame",
+    "reflect-gate evaluate requests.ndjson --shadow ours --format ndjson -o decisions.ndjson",
     "reflect-gate evaluate request.json --store",
     "reflect-gate evaluate request.json --store=lessons.db --apply",
 )
@@ -75,10 +93,14 @@ def evaluate(
 
     With `--store` a request is judged against the lessons that were learned before, and without `--apply` nothing is written.
     Secrets are taken out of a request before it is judged against a store or kept.
+
+    With `--hook` nothing is judged: exit code 0 and silence, or a lesson, whatever the harness sends.
     """
     from ..documents import read_documents
 
     store = _store(store_file, apply_, jobs)
+    if store and choice.shadow:
+        raise click.UsageError("`--shadow` judges requests as they are, so it takes no store")
     bundle = choice.load()
     with (
         open_input(file) as (stream, name),
@@ -88,7 +110,7 @@ def evaluate(
         entries = read_documents(stream, name, bundle.limits)
         first = next(entries)
         if not first[0]:
-            return _single(judge_one(first, name, bundle, explain_, against), format_, sink)
+            return _single(judge_one(first, name, bundle, explain_, against, choice.load_shadow(bundle.as_of)), format_, sink)
         everything = itertools.chain([first], entries)
         judged = judge_all(everything, name, choice, bundle, explain=explain_, jobs=jobs, against=against, store=store)
         return _many(_watched(judged, stream), format_, sink, explain_)

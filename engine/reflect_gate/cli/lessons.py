@@ -17,7 +17,7 @@ from .lessons_effect import effect
 if TYPE_CHECKING:
     from reflect_store import EventStore, Page
 
-    from ..curating import Changed
+    from ..memory.curating import Changed
 
 __all__ = ["REPORT", "lessons"]
 
@@ -131,17 +131,29 @@ def list_(
 @lessons.command
 @click.argument("lesson")
 @store_option
-@format_option("text", "json")
+@format_option("text", "json", "block")
 @examples("reflect-gate lessons show lesson-1f0c", "reflect-gate lessons show lesson-1f0c --format json")
 def show(lesson: str, store_file: str | None, format_: str) -> None:
-    """Show one lesson as it stands."""
+    """Show one lesson as it stands.
+
+    `block` prints LESSON, MISTAKE, CORRECTION, TRIGGER and TAGS, one a line.
+    """
+    from ..memory.tracing import lesson_row
     from ..report.lessons import lesson_text
-    from ..tracing import lesson_row
 
     with opened(store_file, read_only=True) as store:
         row = lesson_row(store, lesson)
         fields = {"lessons": [lesson_entry(row)]}
-        say(format_, lesson_text(row), "show", store.backend.place, store.head(), schema=REPORT, **fields)
+        text = _block(store, row) if format_ == "block" else lesson_text(row)
+        say(format_, text, "show", store.backend.place, store.head(), schema=REPORT, **fields)
+
+
+def _block(store: EventStore, row: Mapping[str, Any]) -> str:
+    from ..memory.tracing import inputs_of
+    from ..report.block import lesson_block
+
+    inputs = inputs_of(store, row["id"]) or {}
+    return lesson_block(row["lesson"]["statement"], inputs.get("reflection"), inputs.get("trigger", ""), inputs.get("tags", ()))
 
 
 @lessons.command
@@ -158,8 +170,8 @@ def history(lesson: str, store_file: str | None, limit: int, after: str | None, 
     """
     from reflect_store import Page
 
+    from ..memory.tracing import history as events_of
     from ..report.lessons import event_line
-    from ..tracing import history as events_of
 
     with opened(store_file, read_only=True) as store:
         events, cursor = events_of(store, lesson, after=after, limit=limit)
@@ -177,8 +189,8 @@ def why(lesson: str, store_file: str | None, format_: str) -> None:
     The decision that admitted it with its rules and where they stand, the evidence word for word, what corroborated or
     contradicted it since, and the rule behind each change of its level.
     """
+    from ..memory.tracing import why as grounds_of
     from ..report.lessons import why_text
-    from ..tracing import why as grounds_of
 
     with opened(store_file, read_only=True) as store, open_output(None) as sink:
         found = grounds_of(store, lesson)
@@ -246,7 +258,7 @@ def retire(lesson: str, store_file: str | None, reason: str, format_: str) -> No
 
     It stays in the store with its history; `undo` brings it back.
     """
-    from ..curating import retire as retired
+    from ..memory.curating import retire as retired
 
     with opened(store_file) as store:
         _changed(format_, store, "retire", f"ok: {lesson}: retired", retired(store, lesson, reason=reason))
@@ -264,7 +276,7 @@ def undo(event: str, store_file: str | None, reason: str, format_: str) -> None:
     EVENT is an id from `lessons history`. A retirement, supersession, demotion or promotion is taken back by restoring the
     lesson, an admission by retiring it, a flag by resolving it, a held candidate by releasing it. Evidence and outcomes stay.
     """
-    from ..curating import undo as taken_back
+    from ..memory.curating import undo as taken_back
 
     with opened(store_file) as store:
         _changed(format_, store, "undo", f"ok: {event}: undone", taken_back(store, event, reason=reason))

@@ -29,7 +29,7 @@ def effect(lesson: str | None, store_file: str | None, limit: int, choice: Bundl
     LESSON is an id; without one, all lessons together come first, then each that was ever withheld. Shares have Wilson's 95 %
     interval, their difference Newcombe's. Below `outcome.min_compared` failing tasks on a side, nothing is concluded.
     """
-    from ..effects import CAVEATS, effect_of, effects, least_compared
+    from ..memory.effects import CAVEATS, effect_of, effects, least_compared
     from ..report.lifecycle import effect_text
 
     least = least_compared(choice.load())

@@ -51,8 +51,8 @@ def sweep(store_file: str | None, dry_run: bool, lessons: tuple[str, ...], choic
     Every change is an event with the rule that caused it. Sweeping again changes nothing. With `--lesson`, contradictions and
     candidates that concern other lessons are left alone.
     """
+    from ..memory.settling import sweep_all
     from ..report.lifecycle import sweep_text
-    from ..settling import sweep_all
 
     bundle = choice.load()
     gc.enable()

@@ -15,7 +15,7 @@ from ._store import head_document, opened, store_option
 from .lifecycle import bundle_document
 
 if TYPE_CHECKING:
-    from ..recording import Outcome, Proof, Recorded, Statistics
+    from ..memory.recording import Outcome, Proof, Recorded, Statistics
     from ..stages.record import After, Before
 
 __all__ = ["RECORD_SCHEMA", "record"]
@@ -85,7 +85,7 @@ def record(  # noqa: PLR0913, PLR0917 - click hands over one argument an option
     test report shows it, else it was applied. A claim that what was run contradicts is an error. Recording a task again adds
     nothing.
     """
-    from .. import recording
+    from ..memory import recording
 
     if retrieval_id is None and not lessons:
         raise click.UsageError("give `--retrieval` or `--lesson`")
@@ -109,7 +109,7 @@ def record(  # noqa: PLR0913, PLR0917 - click hands over one argument an option
 
 def _proof(exit_code: int | None, report: str | None, evidence: str | None) -> Proof:
     from ..measure.checks import REPORT_BYTES, read_junit
-    from ..recording import Proof
+    from ..memory.recording import Proof
 
     if exit_code is None and report is None and evidence is None:
         raise click.UsageError("give `--exit-code`, `--report` or `--evidence`")

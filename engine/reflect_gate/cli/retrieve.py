@@ -18,8 +18,8 @@ from ._store import opened, store_option
 if TYPE_CHECKING:
     from reflect_store import EventStore
 
+    from ..memory.retrieving import Query, Recalled
     from ..policy import Bundle
-    from ..retrieving import Query, Recalled
 
 __all__ = ["RETRIEVAL_SCHEMA", "retrieve"]
 
@@ -90,7 +90,7 @@ def retrieve(
 
     Exit code 0 when a lesson was found, 4 when none fits well enough.
     """
-    from .. import retrieving
+    from ..memory import retrieving
 
     query = _query(text, error, hypothesis, known)
     bundle = choice.load()
@@ -108,7 +108,7 @@ def retrieve(
 
 
 def _query(text: str | None, error: str | None, hypothesis: str | None, known: dict[str, Any]) -> Query:
-    from ..retrieving import Query
+    from ..memory.retrieving import Query
 
     if text == "-" and error == "-":
         raise click.UsageError("only one text can be read from stdin")
@@ -138,7 +138,7 @@ def _logged(store: EventStore, recalled: Recalled) -> bool:
     """Log what was shown; a store that cannot be written now is no reason to show nothing."""
     from reflect_store import StoreError
 
-    from ..retrieving import log
+    from ..memory.retrieving import log
 
     try:
         return log(store, recalled)

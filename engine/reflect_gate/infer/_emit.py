@@ -19,6 +19,7 @@ __all__ = [
     "plain_taker",
     "run",
     "takers_of",
+    "telling",
     "value_expression",
     "wanted_of",
 ]
@@ -127,6 +128,12 @@ def wanted_of(program: Program) -> list[Wanted]:
     patterns = [pattern for rule in program.rules for pattern in (*rule.positive, *rule.negative)]
     parts = [_tells([pattern for pattern in patterns if pattern.type == kind]) for kind in range(len(program.types))]
     found: list[Wanted] = run(f"R=[{','.join(parts)}]", {})["R"]
+    return found
+
+
+def telling(patterns: Sequence[Pattern]) -> bool | Callable[[Sequence[int]], bool]:
+    """Return whether a fact can pass the constant tests of any of some patterns of one type, or what tells of one fact."""
+    found: bool | Callable[[Sequence[int]], bool] = run(f"R={_tells(patterns)}", {})["R"]
     return found
 
 

@@ -15,14 +15,13 @@ one of a million.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from math import isqrt
 from typing import NamedTuple
 
 from .similarity import act_terms
-from .text import terms
+from .text import terms_once
 
-__all__ = ["ACT", "LESSON_LIMIT", "Asked", "Likeness", "asked"]
+__all__ = ["ACT", "LESSON_LIMIT", "Asked", "Likeness", "Part", "asked", "said"]
 
 ACT = 40
 """Weight of a verb of action or a word of the trade, where any other term weighs 100."""
@@ -33,7 +32,9 @@ LESSON_LIMIT = 8_192
 _TERM = 100
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
+    """The content terms of a text, those of them that are acts, and what they weigh together."""
+
     terms: frozenset[str]
     acts: frozenset[str]
     weight: int
@@ -46,33 +47,39 @@ class Likeness(NamedTuple):
     words: int
 
 
-def _part(text: str) -> _Part:
-    found = terms(text)
+def _part(text: str) -> Part:
+    found = terms_once(text)
     acts = found & act_terms()
-    return _Part(found, acts, _TERM * len(found) - (_TERM - ACT) * len(acts))
+    return Part(found, acts, _TERM * len(found) - (_TERM - ACT) * len(acts))
 
 
-# A store is asked again and again for much the same lessons.
-_lesson = lru_cache(maxsize=2_048)(_part)
+def said(lesson: str) -> Part:
+    """Return what a lesson's text says, of which `LESSON_LIMIT` characters are read."""
+    return _part(lesson[:LESSON_LIMIT])
 
 
 class Asked(NamedTuple):
     """What a task says, part by part."""
 
-    parts: tuple[_Part, ...]
+    parts: tuple[Part, ...]
 
     def likeness(self, lesson: str) -> Likeness:
         """Return how like the task a lesson's text is. Measure `likeness` 1.0.0, linear."""
-        best = Likeness(0, 0)
-        mine = _lesson(lesson[:LESSON_LIMIT])
+        return self.like(said(lesson))
+
+    def like(self, mine: Part) -> Likeness:
+        """Return how like the task it is what a lesson says."""
+        best, most = 0, 0
         for part in self.parts:
             shared = part.terms & mine.terms
             if shared:
-                got = _TERM * len(shared) - (_TERM - ACT) * len(shared & mine.acts)
+                count = len(shared)
+                got = _TERM * count - (_TERM - ACT) * len(shared & mine.acts)
                 # floor(100 * got / sqrt(x)) is floor(sqrt(10000 * got * got / x)), and so exact.
-                share = min(100, isqrt(10_000 * got * got // (part.weight * mine.weight)))
-                best = max(best, Likeness(share, len(shared)))
-        return best
+                share = isqrt(10_000 * got * got // (part.weight * mine.weight))
+                if share > best or (share == best and count > most):
+                    best, most = share, count
+        return Likeness(min(100, best), most)
 
 
 def asked(texts: Iterable[str]) -> Asked:

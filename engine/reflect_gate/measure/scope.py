@@ -15,19 +15,22 @@ A *place* is the scope of what is known of a task or of where a failure happened
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from ._english import STOP_WORDS
 from .text import LIMIT, normalise
 
-__all__ = ["BREADTHS", "KEYS", "TERM_LIMIT", "VALUE_LIMIT", "Fit", "FitValue", "Relation", "Scope", "Term", "implied"]
+__all__ = ["BREADTHS", "KEYS", "TERM_LIMIT", "VALUE_LIMIT", "Fit", "FitValue", "Relation", "Scope", "Term", "fits", "implied"]
 
 Relation: TypeAlias = Literal["equal", "covers", "covered", "overlapping", "disjoint"]
 FitValue: TypeAlias = Literal["holds", "unknown", "fails"]
 
 KEYS = ("task", "path", "error", "repo", "lang")
 """Keys of typed terms, the narrowest first; the canonical form keeps this order, then free words."""
+
+_ORDER = {key: place for place, key in enumerate(KEYS)}
 
 BREADTHS = {"task": "task", "path": "file", "error": "error", "repo": "repo", "lang": "lang"}
 """Breadth by key."""
@@ -123,6 +126,8 @@ def _tokens(text: str) -> Iterator[str]:
     yield "".join(held)
 
 
+# The terms of a store's lessons are few, and each is in many of them.
+@lru_cache(maxsize=4_096)
 def _term(token: str) -> Term | None:
     key, colon, raw = token.partition(":")
     known = key.casefold()
@@ -148,7 +153,7 @@ class Scope(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Scope:
         """Return the scope that a text says; any text is one. Measure `scope` 1.1.0, linear."""
-        found = (_term(token) for token in _tokens(_folded(text[:LIMIT])) if token)
+        found = [_term(token) for token in _tokens(_folded(text[:LIMIT])) if token]
         return cls.of(term for term in found if term is not None)
 
     @classmethod
@@ -161,9 +166,8 @@ class Scope(NamedTuple):
     def of(cls, terms: Iterable[Term]) -> Scope:
         """Return the scope of terms in normal form, the first `TERM_LIMIT` of them."""
         distinct = list(dict.fromkeys(terms))[:TERM_LIMIT]
-        order = {key: place for place, key in enumerate(KEYS)}
-        typed = sorted((term for term in distinct if term.key), key=lambda term: (order[term.key], term.value))
-        return cls((*typed, *[term for term in distinct if not term.key]))
+        typed = sorted([(_ORDER[term.key], term.value, term) for term in distinct if term.key])
+        return cls((*[term for _, _, term in typed], *[term for term in distinct if not term.key]))
 
     def __str__(self) -> str:
         return " ".join(str(term) for term in self.terms)
@@ -199,17 +203,7 @@ class Scope(NamedTuple):
 
         A term of a key that the place says nothing of cannot be told, nor one that is narrower than what the place says.
         """
-        found: FitValue = "holds"
-        matched = []
-        for term in self.typed:
-            given = [other for other in place.terms if other.key == term.key]
-            if any(term.covers(other) for other in given):
-                matched.append(term)
-            elif not given or any(other.covers(term) for other in given):
-                found = "unknown" if found == "holds" else found
-            else:
-                found = "fails"
-        return Fit(found, tuple(matched))
+        return fits(place)(self)
 
     def narrowed(self, term: Term) -> Scope:
         """Return the scope with `term` added; the same scope where it is there already or the limit is reached."""
@@ -225,6 +219,30 @@ def _apart(key: str, mine: Iterable[Term], theirs: Iterable[Term]) -> bool:
     left = [term for term in mine if term.key == key]
     right = [term for term in theirs if term.key == key]
     return bool(left and right) and not any(a.covers(b) or b.covers(a) for a in left for b in right)
+
+
+def fits(place: Scope) -> Callable[[Scope], Fit]:
+    """Return `Scope.fit` for one place, to be asked of many scopes."""
+    held: dict[str, list[Term]] = {}
+    for known in place.terms:
+        held.setdefault(known.key, []).append(known)
+
+    def fit(scope: Scope) -> Fit:
+        found: FitValue = "holds"
+        matched = []
+        for term in scope.terms:
+            given = held.get(term.key, ())
+            if not term.key:
+                continue
+            if term in given or (term.key == "path" and any(map(term.covers, given))):
+                matched.append(term)
+            elif not given or (term.key == "path" and any(other.covers(term) for other in given)):
+                found = "unknown" if found == "holds" else found
+            else:
+                found = "fails"
+        return Fit(found, tuple(matched))
+
+    return fit
 
 
 def implied(place: Scope) -> tuple[str, ...]:

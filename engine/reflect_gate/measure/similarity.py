@@ -19,7 +19,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ._english import ACTION_VERBS, word_set
-from .text import terms, words
+from .text import terms, terms_once, words
 
 __all__ = ["SEARCH_LIMIT", "act_terms", "search_words", "similarity"]
 
@@ -79,7 +79,11 @@ def search_words(text: str) -> tuple[str, ...]:
 
     Words are whole and case-folded, with the parts of `snake_case` and `camelCase` names beside them left to the index.
     """
-    found = dict.fromkeys(word for word in words(text) if terms(word))
     acts = act_terms()
-    ordered = sorted(found, key=lambda word: terms(word) <= acts)
-    return tuple(ordered[:SEARCH_LIMIT])
+    things: list[str] = []
+    others: list[str] = []
+    for word in dict.fromkeys(words(text)):
+        found = terms_once(word)
+        if found:
+            (others if found <= acts else things).append(word)
+    return (*things, *others)[:SEARCH_LIMIT]

@@ -11,7 +11,7 @@ stop word, has two characters or more, and is no plain number.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
@@ -30,6 +30,7 @@ __all__ = [
     "placed_words",
     "split_words",
     "terms",
+    "terms_once",
     "words",
 ]
 
@@ -39,6 +40,7 @@ LIMIT = 65_536
 _WORD_LIMIT = 64
 _STEM_RANGE = range(3, 33)
 _CACHED_TEXT = 8_192
+_KEPT_WORDS = 65_536
 
 
 class Normal(NamedTuple):
@@ -171,7 +173,16 @@ def _parts(word: str) -> list[str]:
     return "".join(spaced).casefold().split()
 
 
-@lru_cache(maxsize=32_768)
+class _TermTable(dict[str, tuple[str, ...]]):
+    """The content terms of single words, kept for the next text; a lookup that hits runs no Python."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= _KEPT_WORDS:
+            self.clear()
+        found = self[word] = _terms_of(word)
+        return found
+
+
 def _terms_of(word: str) -> tuple[str, ...]:
     if len(word) > _WORD_LIMIT:
         return (word[:_WORD_LIMIT].casefold(),)
@@ -187,9 +198,16 @@ class Analysis(NamedTuple):
     terms: frozenset[str]
 
 
+_TERMS = _TermTable()
+
+
+def _terms(found: Iterable[str]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(map(_TERMS.__getitem__, found)))
+
+
 def _analyse(text: str) -> Analysis:
     found = split_words(text)
-    return Analysis(tuple(found), frozenset(chain.from_iterable(map(_terms_of, set(found)))))
+    return Analysis(tuple(found), _terms(found))
 
 
 _analyse_cached = lru_cache(maxsize=512)(_analyse)
@@ -203,6 +221,11 @@ def analyse(text: str) -> Analysis:
 def terms(text: str) -> frozenset[str]:
     """Return the distinct content terms of a text."""
     return analyse(text).terms
+
+
+def terms_once(text: str) -> frozenset[str]:
+    """Return the distinct content terms of a text that no other measure reads, so that nothing is kept of it."""
+    return _terms(split_words(text))
 
 
 # -- language --------------------------------------------------------------------------------------------------------------------

@@ -6,20 +6,29 @@ ranked by how well scope and words match, ties by id, and is never more than `CA
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from itertools import compress
+from typing import Any, NamedTuple, TypeAlias
+
+import orjson
 
 from ..facts import Fact
-from ..measure.likeness import Asked, Likeness
-from ..measure.scope import Fit, Scope
+from ..measure.likeness import Asked, Likeness, said
+from ..measure.scope import Fit, Scope, fits
 
-__all__ = ["CAP", "NAME", "Match", "Proposal", "Task", "conclude", "facts", "measure"]
+__all__ = ["CAP", "COMPARED", "NAME", "Match", "Proposal", "Said", "Task", "Worth", "conclude", "facts", "measure", "read"]
 
 NAME = "retrieve"
 
 CAP = 5
 """Lessons at most, whatever is asked for (S2 3.8)."""
+
+
+COMPARED = ("words", "score")
+"""The fields of a `match` fact that comparing two texts tells; everything else is known without."""
+
+Worth: TypeAlias = Callable[[Sequence[Fact]], Iterable[bool]]
 
 
 class Task(NamedTuple):
@@ -30,15 +39,33 @@ class Task(NamedTuple):
     weights: Mapping[str, int]
 
 
-class Proposal(NamedTuple):
-    """A lesson that the index found: `bm25` is its score there (higher is better), `exact` that it explains the signature."""
+class Said(NamedTuple):
+    """What is measured of a lesson as a store keeps it."""
 
-    lesson_id: str
-    lesson: Mapping[str, Any]
-    bm25: float
-    exact: bool
+    scope: Scope
+    text: str
+    type: str
     red_flag: bool
     in_use: bool
+
+
+class Proposal(NamedTuple):
+    """A lesson that the index found: `bm25` is its score there (higher is better), `exact` that it explains the signature.
+
+    `held` is its row as the store keeps it, `said` what is measured of that.
+    """
+
+    lesson_id: str
+    held: bytes
+    bm25: float
+    exact: bool
+    said: Said
+
+    @property
+    def lesson(self) -> Mapping[str, Any]:
+        """The lesson itself."""
+        found: Mapping[str, Any] = orjson.loads(self.held)["lesson"]
+        return found
 
 
 class Match(NamedTuple):
@@ -66,28 +93,50 @@ class Match(NamedTuple):
         return (not self.proposal.exact, -self.score * self.share, self.proposal.lesson_id)
 
 
-@lru_cache(maxsize=16_384)
-def _scope(text: str) -> tuple[Scope, str]:
-    """Return a lesson's scope and its free words."""
-    scope = Scope.parse(text)
-    return scope, " ".join(term.value for term in scope.terms if not term.key)
+# The scopes of a store's lessons are fewer than the lessons.
+_scope = lru_cache(maxsize=4_096)(Scope.parse)
 
 
-def _match(proposal: Proposal, task: Task, best: float) -> Match:
-    scope, free = _scope(proposal.lesson["scope"])
-    fit = scope.fit(task.place)
-    weight = sum(task.weights[key] for key in {term.key for term in fit.matched})
-    said = proposal.lesson["statement"]
-    likeness = task.asked.likeness(f"{said}\n{free}" if free else said)
+# A store is asked again and again for much the same lessons; one that was written meanwhile is another row.
+@lru_cache(maxsize=4_096)
+def read(held: bytes) -> Said:
+    """Return what is measured of a lesson, from its row."""
+    row = orjson.loads(held)
+    lesson = row["lesson"]
+    scope = _scope(lesson["scope"])
+    free = " ".join([term.value for term in scope.terms if not term.key])
+    text = f"{lesson['statement']}\n{free}" if free else lesson["statement"]
+    return Said(scope, text, lesson["type"], bool(row["envelope"]["red_flag"]), row["standing"] == "active")
+
+
+_part = lru_cache(maxsize=4_096)(said)
+
+_NOTHING = Likeness(0, 0)
+
+
+def _placed(proposal: Proposal, task: Task, fit_of: Callable[[Scope], Fit], best: float) -> Match:
+    fit = fit_of(proposal.said.scope)
+    weight = sum([task.weights[key] for key in {term.key for term in fit.matched}]) if fit.matched else 0
     share = int(1_000 * proposal.bm25 / best) if best > 0 else 0
-    return Match(proposal, fit, min(100, weight), likeness, max(1, min(1_000, share)))
+    return Match(proposal, fit, min(100, weight), _NOTHING, max(1, min(1_000, share)))
 
 
-def measure(proposals: Iterable[Proposal], task: Task) -> list[Match]:
-    """Return what the index proposed, measured against the task, the best first."""
+def _compared(match: Match, task: Task) -> Match:
+    return Match(match.proposal, match.fit, match.place, task.asked.like(_part(match.proposal.said.text)), match.share)
+
+
+def measure(proposals: Iterable[Proposal], task: Task, worth: Worth | None = None) -> list[Match]:
+    """Return what the index proposed, measured against the task, the best first.
+
+    `worth` says of each, by its `match` fact without `COMPARED`, whether it is to be compared with the task and returned.
+    """
     found = list(proposals)
     best = max((proposal.bm25 for proposal in found), default=0.0)
-    return sorted((_match(proposal, task, best) for proposal in found), key=lambda match: match.order)
+    fit_of = fits(task.place)
+    placed = [_placed(proposal, task, fit_of, best) for proposal in found]
+    if worth is not None:
+        placed = list(compress(placed, worth(facts(placed))))
+    return sorted([_compared(match, task) for match in placed], key=lambda match: match.order)
 
 
 def facts(matches: Iterable[Match]) -> list[Fact]:
@@ -95,17 +144,18 @@ def facts(matches: Iterable[Match]) -> list[Fact]:
     return [
         (
             "match",
-            match.proposal.lesson_id,
-            match.proposal.exact,
-            match.fit.fit,
-            match.place,
-            match.likeness.words,
+            proposal.lesson_id,
+            proposal.exact,
+            fit.fit,
+            place,
+            likeness.words,
             match.score,
-            match.proposal.lesson["type"],
-            match.proposal.red_flag,
-            match.proposal.in_use,
+            proposal.said.type,
+            proposal.said.red_flag,
+            proposal.said.in_use,
         )
         for match in matches
+        for proposal, fit, place, likeness, _ in (match,)
     ]
 
 

@@ -1,0 +1,156 @@
+"""What `ab` and `ablate` share: reading requests with their labels, and judging them in chunks that may be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..config import Limits
+from ..errors import ReflectGateError, Source, raise_all
+from ._batch import Entry, Judged, Progress, judge_all
+from ._input import open_input
+from ._options import BundleChoice
+from ._output import report
+
+if TYPE_CHECKING:
+    from ..ab.cases import Known
+    from ..ab.kept import Kept
+    from ..corpus.score import Verdict
+    from ..policy import Bundle
+
+__all__ = ["Material", "Tally", "group_of", "judged_in_chunks", "read_material", "split", "verdict_of"]
+
+
+class Material(NamedTuple):
+    """Valid requests in the order of the file with what is known of each, and how many lines were no request."""
+
+    requests: list[dict[str, Any]]
+    known: list[Known | None]
+    invalid: int
+
+
+class Tally:
+    """Counts what is done of several passes for one progress bar."""
+
+    def __init__(self, size: int) -> None:
+        self._bar = Progress(size)
+        self._done = 0
+
+    def add(self, count: int = 1) -> None:
+        """Note that so many more are done."""
+        self._done += count
+        self._bar.show(self._done, self._done)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        self._bar.close()
+
+
+def read_material(requests: str, labels: str, group: str) -> Material:
+    """Return the requests of a file, or of stdin, joined with their labels by failure id; bad requests are reported."""
+    from .. import schemas
+    from ..documents import read_documents
+
+    if requests == labels == "-":
+        raise click.UsageError("only one of the files can be stdin")
+    known = _labels(labels, group)
+    found: list[dict[str, Any]] = []
+    invalid = 0
+    with open_input(requests) as (stream, name):
+        for place, request in read_documents(stream, name, Limits()):
+            try:
+                if isinstance(request, ReflectGateError):
+                    raise request
+                schemas.check("request", request, f"{name}:{place}" if place else name)
+                found.append(request)  # type: ignore[arg-type]  # the schema has seen that it is an object
+            except ReflectGateError as error:
+                report(error)
+                invalid += 1
+    return Material(found, [known.get(one["record"]["failure_id"]) for one in found], invalid)
+
+
+def _labels(path: str, group: str) -> dict[str, Known]:
+    from ..ab.cases import known_of
+    from ..documents import read_ndjson
+
+    found: dict[str, Known] = {}
+    errors: list[ReflectGateError] = []
+    with open_input(path) as (stream, name):
+        for number, row in read_ndjson(stream, name, Limits()):
+            try:
+                if isinstance(row, ReflectGateError):
+                    raise row
+                one = known_of(row, Source(name, number), group)
+                found[one.outcome.id] = one
+            except ReflectGateError as error:
+                errors.append(error)
+    raise_all(errors)
+    return found
+
+
+def group_of(request: Mapping[str, Any], known: Known | None) -> str:
+    """Return what a record belongs to: by its label, else the task that the request names."""
+    from ..corpus.mutate import task_of
+
+    return known.group if known else task_of(request)
+
+
+def split(material: Material) -> tuple[Material, Material]:
+    """Return the open part and the part that is kept apart."""
+    from ..ab.cases import frozen
+
+    parts: tuple[Material, Material] = (Material([], [], material.invalid), Material([], [], 0))
+    for request, known in zip(material.requests, material.known, strict=True):
+        part = parts[frozen(group_of(request, known))]
+        part.requests.append(request)
+        part.known.append(known)
+    return parts
+
+
+def verdict_of(judged: Judged) -> Verdict | None:
+    """Return the verdict on a request, `None` where it could not be judged, which is then reported."""
+    from ..corpus.mutate import task_of
+    from ..corpus.score import Verdict
+    from ..report.text import GOOD_VERDICTS
+
+    if judged.decision is None or not isinstance(judged.request, dict):
+        if judged.error is not None:
+            report(judged.error)
+        return None
+    decision = judged.decision
+    against = frozenset(
+        (found["stage"], found["reason"]) for found in decision["findings"] if found["verdict"] not in GOOD_VERDICTS
+    )
+    return Verdict(decision["failure_id"], task_of(judged.request), decision["status"], decision["reason"], against)
+
+
+def judged_in_chunks(
+    requests: Sequence[Mapping[str, Any]],
+    choice: BundleChoice,
+    bundle: Bundle,
+    jobs: int,
+    kept: Kept,
+    note: Callable[[int], None],
+) -> list[Verdict | None]:
+    """Return the verdict on every request, in order; chunks that are kept are not judged again."""
+    from ..ab.kept import CHUNK, key_of
+
+    identity = (bundle.digest, bundle.engine, bundle.cross_check)
+    chunks = [requests[start : start + CHUNK] for start in range(0, len(requests), CHUNK)]
+    keys = [key_of(identity, chunk) for chunk in chunks]
+    found: list[Sequence[Verdict | None] | None] = [kept.get(key, len(chunk)) for key, chunk in zip(keys, chunks, strict=True)]
+    note(sum(len(one) for one in found if one is not None))
+    missing = [place for place, one in enumerate(found) if one is None]
+    entries: list[Entry] = [("", request) for place in missing for request in chunks[place]]
+    judged = judge_all(entries, "requests", choice, bundle, explain=False, jobs=jobs)
+    for place in missing:
+        own = []
+        for one in islice(judged, len(chunks[place])):
+            own.append(verdict_of(one))
+            note(1)
+        kept.put(keys[place], own)
+        found[place] = own
+    return [verdict for one in found if one is not None for verdict in one]
