@@ -15,8 +15,6 @@ from .workload import STAGE, fact_sets, forty_rules
 
 __all__ = ["CASES", "Case"]
 
-_OTHERS: Final = ("calibration", "admission", "blame")
-
 
 class Case(NamedTuple):
     """A program and the facts of many evaluations of it."""
@@ -65,7 +63,8 @@ def _measured(program: Program, items: int, seed: int) -> Facts:
 
 
 def _grounding(items: int, count: int) -> Case:
-    program = load_bundle("structured", disable=_OTHERS, cache=False, as_of="2026-01-01").program
+    others = [ruleset.name for ruleset in load_bundle("structured", as_of="2026-01-01").rulesets if ruleset.name != "grounding"]
+    program = load_bundle("structured", disable=others, cache=False, as_of="2026-01-01").program
     return Case(program, [_measured(program, items, seed) for seed in range(count)], trace=False)
 
 

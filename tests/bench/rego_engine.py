@@ -47,10 +47,11 @@ class Regorus:
         lines = ["package gate", "import rego.v1"]
         for kind, makers in self._makers.items():
             if kind in self._read:
-                lines.append(f"d{kind} := " + " | ".join(f"r{key}" for key in makers))
+                lines.append(f"d{kind} := " + " |\n  ".join(f"r{key}" for key in makers))
         for rule in self._program.rules:
             lines += self._rule(rule)
-        shown = ",".join(f'"{key}":r{key}' for key in self._shown)
+        # The parser takes no line above 1,024 characters.
+        shown = ",\n  ".join(f'"{key}":r{key}' for key in self._shown)
         lines.append(f"result := {{{shown}}}")
         return "\n".join(lines)
 
