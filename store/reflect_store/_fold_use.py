@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ._fold_lessons import with_standing
 from ._sheet import Sheet, key_of
+from .lineage import successor_in_words
 from .protocol import Row
 
 __all__ = ["flag_raised", "flag_resolved", "outcome_recorded", "recalled"]
@@ -26,7 +27,8 @@ def recalled(sheet: Sheet, data: Mapping[str, Any]) -> None:
 def outcome_recorded(sheet: Sheet, data: Mapping[str, Any]) -> None:
     """A task ended."""
     for name in data["lesson_ids"]:
-        counted = _successor(sheet, name)
+        known = sheet.get("lessons", name)
+        counted = successor_in_words(known, sheet.get) if known is not None else None
         effect = "withheld" if data["withheld"] else _effect(data, name)
         row = {
             "outcome_id": data["outcome_id"],
@@ -48,22 +50,6 @@ def _effect(data: Mapping[str, Any], lesson_id: str) -> str:
     """Return what the outcome was for one lesson; where effects were measured, a lesson without one was applied and no more."""
     effects = data.get("effects")
     return _EFFECTS[data["outcome"]] if effects is None else str(effects.get(lesson_id, "applied"))
-
-
-def _successor(sheet: Sheet, name: str) -> Row | None:
-    """Return the lesson that stands for `name` now: outcomes follow a lesson to a successor that says the same.
-
-    A lesson that took its place with other words was not recalled, and its outcomes are not its predecessor's.
-    """
-    seen: set[str] = set()
-    row = sheet.get("lessons", name)
-    while row is not None and row["standing"] == "superseded" and row["id"] not in seen:
-        seen.add(row["id"])
-        successor = sheet.get("lessons", row["lesson"]["superseded_by"])
-        if successor is None or successor["lesson"]["statement"] != row["lesson"]["statement"]:
-            break
-        row = successor
-    return row
 
 
 def _count(sheet: Sheet, row: Row, effect: str) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..facts import Fact
 from ..measure import _secrets
+from ..measure._pattern import Pattern
 from ..measure.anchors import anchors_of
 from ..measure.hazards import hazard_facts
 from ..measure.lesson import action, cause, condition, contrast, platitudes
@@ -21,7 +21,7 @@ _PROSE_LEXICONS: Final = frozenset({"line-level", "virtue-level", "outward-blame
 _MOST: Final = 1_000
 _FEW: Final = 16
 
-_REFERENCE: Final = (
+_REFERENCE: Final = Pattern(
     r"https?://[^\s)>\]]{4}"
     r"|(?:\.{0,2}/|~/)?(?:[\w.@-]+/){1,24}[\w.@-]*\w\.[A-Za-z]\w{0,7}\b"
     r"|(?:[\w.@-]+/){2,24}[\w.@-]+"
@@ -34,8 +34,8 @@ _REFERENCE: Final = (
     r"|(?:^|[\s(\[])#\d{1,7}\b|\b[A-Z]{2,10}-\d{1,7}\b"
     r"|\btest_\w+|\b\w+_test\b|\w+\.(?:spec|test)\.\w+|\bTest[A-Z]\w+"
 )
-_COMMIT: Final = r"\b[0-9a-f]{7,40}\b"
-_TOLD: Final = (
+_COMMIT: Final = Pattern(r"\b[0-9a-f]{7,40}\b")
+_TOLD: Final = Pattern(
     r"(?i)\b(?:failed|failure|failures|failing|fails|broke|broken|breaks|crash(?:ed|es)?|regress(?:ed|ion|ions)|incident|outage"
     r"|traceback|stack trace|timed out|root cause|post-?mortem|went wrong|(?:did not|didn.t|does not|doesn.t|do not|don.t) work"
     r"|hung|corrupted|panicked|rejected|got lost|was lost|errored|flaky|deadlock(?:ed)?|blew up|undefined symbol"
@@ -45,16 +45,6 @@ _TOLD: Final = (
     r"(?:errors?|exceptions?|violations?|warnings?)"
     r"|(?:caused|causing|causes) \w+)\b"
 )
-
-
-@cache
-def _compiled(pattern: str) -> Any:
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = True
-    return re2.compile(pattern, options)
 
 
 class Measured(NamedTuple):
@@ -69,11 +59,11 @@ class Measured(NamedTuple):
 def references(text: str) -> int:
     """Return how many files, commits, tests, error classes, issues and addresses a text points to, at most 1,000. Linear."""
     count = 0
-    for _ in _compiled(_REFERENCE).finditer(text):
+    for _ in _REFERENCE.finditer(text):
         count += 1
         if count == _MOST:
             return count
-    for found in _compiled(_COMMIT).finditer(text):
+    for found in _COMMIT.finditer(text):
         word = found.group()
         # A number alone, or a word made of the first six letters, names no commit.
         count += not word.isdigit() and not word.isalpha()
@@ -108,7 +98,7 @@ def _own(entry: Entry, hits: Sequence[LexiconHit], whole: bool, neighbours: str)
         condition(prose) or action(prose) or contrast(prose) or cause(prose),
         len(anchors_of(prose).found),
         references(encodable(entry.text)),
-        _compiled(_TOLD).search(encodable(prose)) is not None,
+        _TOLD.search(encodable(prose)) is not None,
         *platitudes(prose, virtues),
         whole,
     )

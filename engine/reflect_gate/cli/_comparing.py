@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..config import Limits
-from ..errors import ReflectGateError, Source, raise_all
+from ..errors import ReflectGateError
 from ._batch import Entry, Judged, Progress, judge_all
-from ._input import open_input
+from ._input import open_input, read_rows
 from ._options import BundleChoice
 from ._output import report
 
@@ -74,21 +74,8 @@ def read_material(requests: str, labels: str, group: str) -> Material:
 
 def _labels(path: str, group: str) -> dict[str, Known]:
     from ..ab.cases import known_of
-    from ..documents import read_ndjson
 
-    found: dict[str, Known] = {}
-    errors: list[ReflectGateError] = []
-    with open_input(path) as (stream, name):
-        for number, row in read_ndjson(stream, name, Limits()):
-            try:
-                if isinstance(row, ReflectGateError):
-                    raise row
-                one = known_of(row, Source(name, number), group)
-                found[one.outcome.id] = one
-            except ReflectGateError as error:
-                errors.append(error)
-    raise_all(errors)
-    return found
+    return {one.outcome.id: one for one in read_rows(path, lambda row, source: known_of(row, source, group))}
 
 
 def group_of(request: Mapping[str, Any], known: Known | None) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
-from ..errors import ReflectGateError
+from ..config import Limits
+from ..errors import ReflectGateError, Source, raise_all
 
-__all__ = ["STDIN", "open_input", "size_of"]
+__all__ = ["STDIN", "open_input", "read_rows", "size_of"]
+
+T = TypeVar("T")
 
 STDIN = "<stdin>"
 
@@ -29,6 +32,24 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
         raise ReflectGateError("cannot-read", f"cannot read `{path}`: {(error.strerror or '').lower()}") from None
     with stream:
         yield stream, path
+
+
+def read_rows(path: str, read: Callable[[object, Source], T]) -> list[T]:
+    """Return what `read` makes of each line of a file of JSON objects; raises every error of every line at once."""
+    from ..documents import read_ndjson
+
+    found: list[T] = []
+    errors: list[ReflectGateError] = []
+    with open_input(path) as (stream, name):
+        for number, row in read_ndjson(stream, name, Limits()):
+            try:
+                if isinstance(row, ReflectGateError):
+                    raise row
+                found.append(read(row, Source(name, number)))
+            except ReflectGateError as error:
+                errors.append(error)
+    raise_all(errors)
+    return found
 
 
 def size_of(stream: BinaryIO) -> int:

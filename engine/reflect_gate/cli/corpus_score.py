@@ -13,7 +13,7 @@ from ..config import Limits
 from ..errors import ReflectGateError, Source, raise_all
 from ..report._paint import Paint
 from ._batch import Entry, judge_all
-from ._input import open_input
+from ._input import open_input, read_rows
 from ._options import BundleChoice, bundle_options, examples, format_option, jobs_option, output_option, seed_option
 from ._output import INVALID, OK, open_output, report
 
@@ -111,21 +111,8 @@ def _read(requests: str, labels: str | None, mutants: str | None, bundle: Bundle
 
 def _outcomes(path: str) -> dict[str, Outcome]:
     from ..corpus.score import outcome_of
-    from ..documents import read_ndjson
 
-    found: dict[str, Outcome] = {}
-    errors: list[ReflectGateError] = []
-    with open_input(path) as (stream, name):
-        for number, row in read_ndjson(stream, name, Limits()):
-            try:
-                if isinstance(row, ReflectGateError):
-                    raise row
-                one = outcome_of(row, Source(name, number))
-                found[one.id] = one
-            except ReflectGateError as error:
-                errors.append(error)
-    raise_all(errors)
-    return found
+    return {one.id: one for one in read_rows(path, outcome_of)}
 
 
 def _mutants(path: str, limits: Limits) -> tuple[list[Entry], list[tuple[str, str]]]:

@@ -6,12 +6,12 @@ The search is bounded: it looks at `BUDGET` candidates at most and then says the
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ..policy.model import EncodedFact, Join, Pattern, Rule, Test
+from ..policy.model import EncodedFact, Head, Join, Pattern, Rule, Test
 
-__all__ = ["BUDGET", "NearMiss", "holds", "nearest_miss", "needed_of"]
+__all__ = ["BUDGET", "NearMiss", "fixed_fields", "holds", "nearest_miss", "needed_of"]
 
 BUDGET: Final = 20_000
 
@@ -129,3 +129,21 @@ def nearest_miss(
     search = _Search(rule, facts, fixed or {})
     search.look([])
     return search.best
+
+
+def fixed_fields(head: Head, wants: Iterable[tuple[Test, int | tuple[int, ...]]]) -> dict[tuple[int, int], int] | None:
+    """Return what the fields of a rule's facts must be for its head to pass equalities; `None` where it never can.
+
+    `wants` are conditions on the derived fact, each with the value that it needs; returned are values by `(pattern, position)`.
+    """
+    fixed: dict[tuple[int, int], int] = {}
+    for test, needed in wants:
+        if test.op != "eq" or isinstance(needed, tuple):
+            continue
+        value = head.values[test.position]
+        if isinstance(value, Join):
+            if fixed.setdefault((value.pattern, value.position), needed) != needed:
+                return None
+        elif value != needed:
+            return None
+    return fixed

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..facts import Domain, load_vocabulary
 from ..policy.model import EncodedFact, Firing, Head, Interner, Join, Pattern, Program, Rule, Test
-from ._near import NearMiss, holds, nearest_miss, needed_of
+from ._near import NearMiss, fixed_fields, holds, nearest_miss, needed_of
 
 __all__ = ["Explainer", "Shown", "all_facts", "derive", "nearest"]
 
@@ -206,7 +206,7 @@ class Explainer:
             return self._unmet(pattern, bound)
         shown = []
         for rule, head in deriving[:_NEAR]:
-            fixed = _fixed(head, pattern, bound)
+            fixed = fixed_fields(head, [(test, needed_of(test, bound)) for test in pattern.tests])
             near = None if fixed is None else nearest_miss(rule, self._facts, fixed)
             if near is not None and near.fact is not None and near.test >= 0:
                 test = (*rule.positive, *rule.negative)[near.pattern].tests[near.test]
@@ -220,19 +220,3 @@ class Explainer:
             if len(failed) == 1 and not _identity(failed[0]):
                 return [self._decoder.condition(failed[0], fact, bound)]
         return []
-
-
-def _fixed(head: Head, pattern: Pattern, bound: Sequence[EncodedFact]) -> dict[tuple[int, int], int] | None:
-    """Return what a rule's fields must be for its head to pass the equalities of `pattern`; `None` where it never can."""
-    fixed: dict[tuple[int, int], int] = {}
-    for test in pattern.tests:
-        needed = needed_of(test, bound)
-        if test.op != "eq" or isinstance(needed, tuple):
-            continue
-        value = head.values[test.position]
-        if isinstance(value, Join):
-            if fixed.setdefault((value.pattern, value.position), needed) != needed:
-                return None
-        elif value != needed:
-            return None
-    return fixed

@@ -15,7 +15,7 @@ from ..measure.precedent import many_independent
 from ..measure.tenure import counterexamples, current, lineage, tally
 from .drafting import CONTRADICTION
 from .revisiting import admission, agreeing
-from .sweeping import IN_USE, Action, Change, Judge, Plan, committed, retirement
+from .sweeping import IN_USE, Action, Change, Judge, Plan, commit_each, retirement
 
 if TYPE_CHECKING:
     from reflect_store import Draft, Row, Store
@@ -76,14 +76,7 @@ def adjudicate(
         for row in store.iterate("flags", {"status": "open"})
         if row["kind"] == CONTRADICTION and (wanted is None or wanted & set(row["lesson_ids"]))
     ]
-    changes = []
-    for count, flag in enumerate(flags, 1):
-        change = committed(store, lambda flag=flag: _plan(store, flag, judge, bundle), dry_run=dry_run)  # type: ignore[misc]
-        if change is not None:
-            changes.append(change)
-        if progress is not None:
-            progress(count, len(flags))
-    return changes
+    return commit_each(store, flags, lambda flag: _plan(store, flag, judge, bundle), dry_run=dry_run, progress=progress)
 
 
 def _plan(store: Store, flag_id: str, judge: Judge, bundle: Bundle) -> Plan | None:

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reflect_store import draft
+from reflect_store.lineage import successor_in_words
 
 from ..measure.index import RecordIndex
 from ..measure.precedent import place_of
@@ -90,7 +91,7 @@ class Drafts:
 
     def _standing_for(self, name: str) -> str:
         row = self.get("lessons", name)
-        return name if row is None else str(_current(row, self.get)["id"])
+        return name if row is None else str(successor_in_words(row, self.get)["id"])
 
     # -- what was decided ----------------------------------------------------------------------------------------------
 
@@ -108,7 +109,7 @@ class Drafts:
             self._add("lesson-admitted", {"lesson": lesson, "envelope": envelope, "decision_id": decision.decision_id})
             self._release(decision, lesson, name)
             return "admitted", name
-        row = _current(row, self.get)
+        row = successor_in_words(row, self.get)
         grounds = {field: lesson[field] for field in ("evidence", "counterexamples")}
         named = {"lesson_id": row["id"], "decision_id": decision.decision_id, "failure_id": decision.failure_id}
         payload = {**named, "signature": decision.signature, "origin": self.origin, **grounds, **lesson["derived_from"]}
@@ -220,18 +221,6 @@ def _alike(bundle: Bundle) -> int:
 
 def _candidate_id(decision: Decision) -> str:
     return f"candidate-{decision.decision_id}"
-
-
-def _current(row: Row, get: Get) -> Row:
-    """Return the lesson that stands for a row now: the successor that says the same, as of a demoted lesson."""
-    seen = set()
-    while row["standing"] == "superseded" and row["id"] not in seen:
-        seen.add(row["id"])
-        successor = get("lessons", row["lesson"]["superseded_by"])
-        if successor is None or successor["lesson"]["statement"] != row["lesson"]["statement"]:
-            break
-        row = successor
-    return row
 
 
 def _contradicted(decision: Decision) -> dict[str, tuple[str, str]]:

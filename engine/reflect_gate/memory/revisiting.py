@@ -19,7 +19,7 @@ from ..stages._case import Case
 from .applying import candidate_of, decision_of
 from .drafting import Drafts
 from .rejudging import Kept, kept
-from .sweeping import IN_USE, Action, Change, Plan, committed
+from .sweeping import IN_USE, Action, Change, Plan, commit_each
 
 if TYPE_CHECKING:
     from reflect_store import Draft, EventStore, Row, Store, StoreView
@@ -56,14 +56,7 @@ def revisit(
         StoreError: the store cannot be read or written.
     """
     names = [row["candidate_id"] for row in store.iterate("candidates", {"status": "held"})]
-    changes = []
-    for count, name in enumerate(names, 1):
-        change = committed(store, lambda name=name: _plan(store, name, bundle), dry_run=dry_run)  # type: ignore[misc]
-        if change is not None:
-            changes.append(change)
-        if progress is not None:
-            progress(count, len(names))
-    return changes
+    return commit_each(store, names, lambda name: _plan(store, name, bundle), dry_run=dry_run, progress=progress)
 
 
 def _plan(store: Store, name: str, bundle: Bundle) -> Plan | None:

@@ -8,7 +8,8 @@ each change once: an event is only added to the very state that was judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .._canonical import digest
 from ..errors import ReflectGateError, raise_all
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from ..policy import Bundle
     from ..stages._judgement import Finding, Judgement
 
-__all__ = ["ATTEMPTS", "IN_USE", "LEVELS", "Action", "Change", "Judge", "Plan", "committed", "retirement", "sweep"]
+__all__ = ["ATTEMPTS", "IN_USE", "LEVELS", "Action", "Change", "Judge", "Plan", "commit_each", "retirement", "sweep"]
+
+T = TypeVar("T")
 
 LEVELS: Final = ("episodic", "procedural", "meta_strategy")
 """The levels of a lesson, from the lowest; a lesson moves one step at a time."""
@@ -128,14 +131,7 @@ def sweep(
     """
     judge = Judge(bundle, "sweep")
     names = list(_touched(store, judge)) if lessons is None else _standing(store, lessons)
-    changes = []
-    for count, name in enumerate(names, 1):
-        change = committed(store, lambda name=name: _plan(store, name, judge), dry_run=dry_run)  # type: ignore[misc]
-        if change is not None:
-            changes.append(change)
-        if progress is not None:
-            progress(count, len(names))
-    return changes
+    return commit_each(store, names, lambda name: _plan(store, name, judge), dry_run=dry_run, progress=progress)
 
 
 def _touched(store: Store, judge: Judge) -> Iterator[str]:
@@ -156,7 +152,26 @@ def _standing(store: Store, lessons: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(row["id"] for row in found.values() if row is not None))
 
 
-def committed(store: Store, plan: Callable[[], Plan | None], *, dry_run: bool) -> Change | None:
+def commit_each(
+    store: Store,
+    subjects: Sequence[T],
+    plan: Callable[[T], Plan | None],
+    *,
+    dry_run: bool,
+    progress: Callable[[int, int], None] | None,
+) -> list[Change]:
+    """Make the change that `plan` comes to for each subject in turn; `progress` hears how many of how many were looked at."""
+    changes = []
+    for count, subject in enumerate(subjects, 1):
+        change = _committed(store, partial(plan, subject), dry_run=dry_run)
+        if change is not None:
+            changes.append(change)
+        if progress is not None:
+            progress(count, len(subjects))
+    return changes
+
+
+def _committed(store: Store, plan: Callable[[], Plan | None], *, dry_run: bool) -> Change | None:
     """Make the change that `plan` comes to, planning again whenever the store has moved since it was read."""
     from reflect_store import StoreError
 

@@ -14,7 +14,7 @@ from ..errors import ReflectGateError, Source, did_you_mean
 from .bundle import Lexicon
 from .load_lexicon import load_lexicon
 from .loading import load_bundle
-from .parsed import GroupDecl
+from .parsed import GroupDecl, LexiconFile
 from .problems import Problems
 
 __all__ = ["CaseResult", "finder", "resolved_lexicon", "run_lexicon_cases"]
@@ -46,18 +46,23 @@ class CaseResult:
 
 def run_lexicon_cases(data: bytes, file: str, policies: str | Path | None) -> list[CaseResult]:
     """Return the result of every case of the lexicon that `data` holds; a broken lexicon or bundle raises `ReflectGateError`."""
-    problems = Problems()
-    lexicon = load_lexicon(data, file, problems)
-    problems.stop_if_any()
-    if lexicon is None:
-        raise ReflectGateError("policy-shape", "the file holds no lexicon", Source(file))
-    resolved = resolved_lexicon(lexicon.name, lexicon.source, policies)
+    lexicon, resolved = declared_and_resolved(data, file, policies)
     whole = finder(resolved)
     results: list[CaseResult] = []
     for group in lexicon.groups.values():
         alone = finder(resolved._replace(groups=tuple(kept for kept in resolved.groups if kept.id == group.id)))
         results += _run_group(lexicon.name, group, {"hit": alone, "miss": whole}, file)
     return results
+
+
+def declared_and_resolved(data: bytes, file: str, policies: str | Path | None) -> tuple[LexiconFile, Lexicon]:
+    """Return the lexicon that `data` holds, as it is written and as the default bundle has it; raises where either is broken."""
+    problems = Problems()
+    lexicon = load_lexicon(data, file, problems)
+    problems.stop_if_any()
+    if lexicon is None:
+        raise ReflectGateError("policy-shape", "the file holds no lexicon", Source(file))
+    return lexicon, resolved_lexicon(lexicon.name, lexicon.source, policies)
 
 
 def resolved_lexicon(name: str, source: Source, policies: str | Path | None) -> Lexicon:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import ReflectGateError, Source
+from ..errors import Source
 from .bundle import Group
-from .lexicon_cases import finder, resolved_lexicon
-from .load_lexicon import load_lexicon
-from .problems import Problems
+from .lexicon_cases import declared_and_resolved, finder
 
 __all__ = ["PatternHits", "pattern_hits"]
 
@@ -30,12 +28,7 @@ class PatternHits(NamedTuple):
 
 def pattern_hits(data: bytes, file: str, policies: str | Path | None) -> list[PatternHits]:
     """Return what each pattern of the lexicon that `data` holds finds; raises where lexicon or policies are broken."""
-    problems = Problems()
-    lexicon = load_lexicon(data, file, problems)
-    problems.stop_if_any()
-    if lexicon is None:
-        raise ReflectGateError("policy-shape", "the file holds no lexicon", Source(file))
-    resolved = resolved_lexicon(lexicon.name, lexicon.source, policies)
+    lexicon, resolved = declared_and_resolved(data, file, policies)
     found: list[PatternHits] = []
     for group in resolved.groups:
         declared = lexicon.groups[group.id]

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from ..facts import load_vocabulary
-from ..infer._near import holds, needed_of
+from ..infer._near import fixed_fields, holds, needed_of
 from ..infer.explain import derive
-from ..policy.model import EncodedFact, Firing, Head, Join, Pattern, Rule, Test
+from ..policy.model import EncodedFact, Firing, Pattern, Rule, Test
 from .goals import Goal
 from .world import World
 
@@ -238,7 +238,7 @@ class Planner:
     ) -> list[tuple[EncodedFact, Atoms]]:
         found = []
         for rule, head in self._world.heads.get(pattern.type, ()):
-            fixed = _fixed(head, wants)
+            fixed = fixed_fields(head, wants)
             if fixed is None:
                 continue
             for plan in self._fire(rule, fixed, depth + 1):
@@ -280,18 +280,3 @@ class Planner:
         for pattern in rule.negative:
             plans += [Plan(self._repairs.weight(atoms), atoms) for _, atoms in self._bind(pattern, bound, {}, depth + 1) if atoms]
         return self._kept(plan._replace(bound=()) for plan in plans)
-
-
-def _fixed(head: Head, wants: Sequence[Want]) -> dict[tuple[int, int], int] | None:
-    """Return what the deriving rule's fields must be for its head to pass the equalities; `None` where it never can."""
-    fixed: dict[tuple[int, int], int] = {}
-    for test, needed in wants:
-        if test.op != "eq" or isinstance(needed, tuple):
-            continue
-        value = head.values[test.position]
-        if isinstance(value, Join):
-            if fixed.setdefault((value.pattern, value.position), needed) != needed:
-                return None
-        elif value != needed:
-            return None
-    return fixed
