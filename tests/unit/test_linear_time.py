@@ -15,8 +15,9 @@ import pytest
 from reflect_gate import load_bundle
 from reflect_gate.measure import _encoded, _secrets, disguise
 from reflect_gate.measure.anchors import anchors_of
+from reflect_gate.measure.attempt import denials
 from reflect_gate.measure.hazards import hazard_facts
-from reflect_gate.measure.lesson import action, cause, condition, contrast
+from reflect_gate.measure.lesson import action, cause, condition, contrast, limit
 from reflect_gate.measure.lexicon import LexiconSet
 from reflect_gate.measure.numbers import statements
 from reflect_gate.measure.stray import stray_sentences
@@ -32,6 +33,9 @@ UNITS = {
     "dots apart": "a.",
     "underscores": "_",
     "words": "lorem ",
+    "not as": "not as ",
+    "approach": "approach approach does not ",
+    "can be": "can be done can be ",
     "ignore": "ignore ",
     "ignore all": "ignore all all all ",
     "previous": "previous prior ",
@@ -120,6 +124,8 @@ MEASURES: dict[str, Callable[[str], object]] = {
     "condition": condition,
     "action": action,
     "contrast": contrast,
+    "limit": limit,
+    "denials": denials,
     "cause": cause,
     "language": language,
     "terms": terms,

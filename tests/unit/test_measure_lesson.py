@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reflect_gate.facts import load_vocabulary
 from reflect_gate.measure.index import RecordIndex
-from reflect_gate.measure.lesson import action, cause, condition, contrast, instance, lesson_fact, link, platitudes
+from reflect_gate.measure.lesson import action, cause, condition, contrast, instance, lesson_fact, limit, link, platitudes
 
 
 def index(text: str = "test_total: sum_cart([3, 4]) == 7") -> RecordIndex:
@@ -124,6 +124,11 @@ def test_the_instance_share_counts_what_names_this_failure(text: str, expected: 
         ("The price is compared with the net amount rather than the gross amount.", True),
         ("The parser splits at every comma, not just at those outside quotes.", True),
         ("Rows are merged by name as opposed to their key.", True),
+        ("The total is not scaled by the count as specified in the problem statement.", True),
+        ("It never trims the names as the task says.", True),
+        ("The total is scaled by the count as specified.", False),
+        ("The total is not scaled. As specified, the count is taken.", False),
+        ("It is not as fast as the table.", False),
         ("Instead of the odd ones.", False),
         ("It adds up all factors instead of.", False),
         ("It adds up all factors instead.", False),
@@ -134,6 +139,24 @@ def test_the_instance_share_counts_what_names_this_failure(text: str, expected: 
 def test_a_contrast_names_what_was_done_and_what_is_to_be_done(text: str, expected: bool) -> None:
     """Both sides must name something (R-e1)."""
     assert contrast(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("This approach does not work for carts of more than nine items.", True),
+        ("Such a shortcut only holds when the rows are sorted.", True),
+        ("The formula breaks down for leap years.", True),
+        ("The method does not apply to open intervals.", True),
+        ("This approach does not work.", False),
+        ("The parser does not work for empty rows.", False),
+        ("This approach, which is old, is common. It does not work for rows.", False),
+        ("", False),
+    ],
+)
+def test_a_limit_says_where_an_approach_does_not_hold(text: str, expected: bool) -> None:
+    """It must name the approach and what it does not hold for, in one clause (R-e1)."""
+    assert limit(text) is expected
 
 
 def test_an_imperative_behind_a_leading_clause_is_an_action() -> None:
@@ -160,6 +183,7 @@ def test_the_fact_has_the_fields_of_the_vocabulary() -> None:
         "condition": True,
         "action": True,
         "contrast": False,
+        "limit": False,
         "cause": True,
         "link": 100,
         "instance": 0,

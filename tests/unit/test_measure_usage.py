@@ -39,6 +39,13 @@ def count(values):
         ("It does not weigh the value using `weigh(value, first)`.", []),
         ("It does not compute the weight using `weigh(value, first)`.", [-1]),
         ("It does not compute the weight using `weigh(first, value)`.", [1]),
+        ("It does not compute the weight of a value using the `weigh()` function.", [-1]),
+        ("It does not compute the weight of a value by calling scale().", [1]),
+        ("It does not compute the weight correctly using the `weigh()` function.", []),
+        ("It never checks whether a number is even (`number % 2 == 0`).", [-1]),
+        ("It never checks whether a number is odd (`number % 2 == 1`).", [1]),
+        ("It never checks whether `number` is even.", []),
+        ("It does not check whether a number is even (`number % 2 == 0`) before it adds.", []),
     ],
 )
 def test_code_bears_out_or_contradicts(claim: str, expected: list[int]) -> None:

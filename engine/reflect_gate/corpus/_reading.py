@@ -14,8 +14,8 @@ The reading is by sentence, by cue words, in this order; the first that applies 
    on (`This leads to …`, `As a result …`) belongs to that one's field.
 
 Where no sentence is a claim, the context is (else the counterfactual): a reflection says something. The candidate lesson is the
-claims that opened a field, without their carried-on sentences, and the counterfactual, in order of the text. All text is
-verbatim.
+claims that opened a field, without their carried-on sentences unless they say where an approach does not hold, and the
+counterfactual, in order of the text. All text is verbatim.
 
 A sentence refers to a check whose call, argument or value it quotes; failing that, to every failing check where it speaks of
 tests, outputs or errors; to the attempt where it speaks of code or names something in it; to the task statement where it speaks
@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..measure._pattern import Pattern
+from ..measure.lesson import limit
 from ._checks import Check, normal
 
 __all__ = ["Evidence", "Reading", "Sentence", "read_reflection", "sentences"]
@@ -214,7 +215,8 @@ def read_reflection(text: str, evidence: Evidence) -> Reading:
         for role in ("failed_assumption", "overlooked_evidence", "strategy_error", "violated_invariant")
     }
     repairs = _joined(sentence.text for sentence in read if sentence.role == "counterfactual")
-    lesson = _joined(sentence.text for sentence in read if sentence.role != "context" and not sentence.carries_on)
+    taught = (sentence for sentence in read if sentence.role != "context" and (not sentence.carries_on or limit(sentence.text)))
+    lesson = _joined(sentence.text for sentence in taught)
     cited = {item for sentence in read for item in evidence.referred(sentence.text)}
     return Reading(fields, repairs, lesson, tuple(item for item in evidence.order if item in cited)[:CITED_LIMIT])
 

@@ -19,7 +19,7 @@ from .anchors import Anchor, anchors_of
 from .index import RecordIndex
 from .text import analyse, fold, language, split_words, terms
 
-__all__ = ["action", "cause", "condition", "contrast", "instance", "lesson_fact", "link", "platitudes"]
+__all__ = ["action", "cause", "condition", "contrast", "instance", "lesson_fact", "limit", "link", "platitudes"]
 
 _BREAK = "|"
 _BREAKS = str.maketrans(
@@ -131,6 +131,12 @@ def _action(words: Sequence[str]) -> bool:
 
 _AGAINST = (("instead", "of"), ("rather", "than"), ("as", "opposed", "to"), ("not", "just"), ("not", "only"), ("not", "merely"))
 _CONTRAST_REACH = 6
+_CLAUSE_REACH = 24
+_AS_ASKED = word_set("specified required requested asked stated described instructed prescribed demanded documented")
+_TASK = word_set(
+    "problem task prompt specification spec docstring statement requirements instructions documentation example examples"
+)
+_DENYING = word_set("not never doesnt didnt isnt arent wasnt dont without lacks ignores")
 
 
 def contrast(text: str) -> bool:
@@ -139,6 +145,24 @@ def contrast(text: str) -> bool:
 
 
 def _contrast(words: Sequence[str]) -> bool:
+    return _set_against(words) or _not_as_asked(words)
+
+
+def _not_as_asked(words: Sequence[str]) -> bool:
+    """Return whether a clause says what is not done `as specified`, `as the task says`: what was asked is what is to be done."""
+    start = 0
+    for index, word in enumerate(words):
+        if word == _BREAK:
+            start = index
+        elif word == "as" and not _DENYING.isdisjoint(words[max(start, index - _CLAUSE_REACH) : index]):
+            asked = words[index + 1 : index + 2]
+            named = words[index + 1 : index + 4]
+            if not _AS_ASKED.isdisjoint(asked) or ("the" in named[:1] and not _TASK.isdisjoint(named)):
+                return True
+    return False
+
+
+def _set_against(words: Sequence[str]) -> bool:
     for index, word in enumerate(words):
         for phrase in _AGAINST:
             if word == phrase[0] and tuple(words[index : index + len(phrase)]) == phrase:
@@ -150,6 +174,37 @@ def _contrast(words: Sequence[str]) -> bool:
 
 def _names_something(words: Sequence[str]) -> bool:
     return any(word not in STOP_WORDS and word != _BREAK and not word.isdigit() for word in words)
+
+
+# -- limit -----------------------------------------------------------------------------------------------------------------------
+
+_MEANS = word_set("approach method technique strategy algorithm formula solution heuristic trick pattern idiom shortcut way")
+_LIMITED = phrases(
+    """
+    does not work for, does not work with, does not work when, does not work if, doesnt work for, doesnt work with, doesnt work
+    when, doesnt work if, does not apply to, doesnt apply to, does not apply when, does not hold for, doesnt hold for, does not
+    hold when, does not scale to, only works for, only works with, only works when, only works if, works only for, works only
+    when, works only if, only applies to, only holds for, only holds when, cannot be used for, cannot be used when, cannot be used
+    with, is not suitable for, is not valid for, is only valid for, is only suitable for, breaks down for, breaks down when, fails
+    for, fails when, fails if
+    """
+)
+_LIMIT_REACH = 6
+
+
+def limit(text: str) -> bool:
+    """Return whether a lesson says for what, or when, an approach must not be relied on."""
+    return _limit(_marked(text))
+
+
+def _limit(words: Sequence[str]) -> bool:
+    for index, word in enumerate(words):
+        if word in _MEANS:
+            near = words[index + 1 : index + 1 + _LIMIT_REACH]
+            clause = near[: near.index(_BREAK)] if _BREAK in near else near
+            if any(phrase in f" {' '.join(clause)} " for phrase in _LIMITED):
+                return True
+    return False
 
 
 # -- cause -----------------------------------------------------------------------------------------------------------------------
@@ -258,11 +313,11 @@ def platitudes(text: str, virtues: Sequence[tuple[int, int]]) -> tuple[int, int]
 def lesson_fact(
     lesson: str, claims: Mapping[str, str], index: RecordIndex, *, hedges: int, virtues: Sequence[tuple[int, int]] = ()
 ) -> Fact:
-    """Return the `lesson` fact of a candidate lesson. Measure `lesson` 1.2.0.
+    """Return the `lesson` fact of a candidate lesson. Measure `lesson` 1.3.0.
 
     `claims` are the causal fields; `hedges` is the count of the hedge lexicon in the lesson and `virtues` are the places of the
-    virtue-level lexicon, from `LexiconSet.hits`. `words` counts words; `condition`, `action`, `contrast`, `cause` say whether
-    those parts are there; `link` rounds down, `instance` and the share of platitudes up.
+    virtue-level lexicon, from `LexiconSet.hits`. `words` counts words; `condition`, `action`, `contrast`, `limit`, `cause` say
+    whether those parts are there; `link` rounds down, `instance` and the share of platitudes up.
     """
     marked = _marked(lesson)
     return (
@@ -272,6 +327,7 @@ def lesson_fact(
         _condition(marked),
         _action(marked),
         _contrast(marked),
+        _limit(marked),
         _cause(marked),
         link(lesson, claims),
         instance(lesson, index),

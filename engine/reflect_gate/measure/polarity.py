@@ -1,6 +1,6 @@
 """Polarity: do a claim and an item say the same, or the opposite, of a thing that both name?
 
-Three kinds of opposition are read.
+Four kinds of opposition are read.
 
 *Against the check itself* (items with `expected`, `actual` or `passed`): a claim that the output is too low or too high, has too
 few or too many elements, is nothing, or that the check passes or fails, is held against the values of the check.
@@ -11,6 +11,8 @@ negation turns a word round; `a before b` and `b after a` are the same. Plans, c
 state intentions and norms, not what was the case.
 
 *Against code*: whether it calls, uses or defines what the claim says that it does or does not (`usage`).
+
+*Against the message of a crash*: that something cannot be done, or was tried (`attempt`).
 
 A clause that supposes rather than states (`should`, `assumed`, `if` …) is not read, and a false belief (`failed_assumption`)
 never conflicts: to be contradicted by the evidence is what makes it one.
@@ -24,7 +26,7 @@ from functools import lru_cache, partial
 from operator import methodcaller
 from typing import NamedTuple
 
-from . import usage
+from . import attempt, usage
 from ._english import NEGATIONS, word_set
 from .anchors import Anchor, anchors_of
 from .defect import is_no_result
@@ -346,11 +348,13 @@ def _side(words: Sequence[str], pair: str, anchor: Anchor) -> int:
 def agreement(field: str, claim: str, item: IndexedItem, index: RecordIndex) -> str:
     """Return whether a causal field and an item `agree`, are in `conflict`, or say nothing (`none`) of the same thing.
 
-    Measure `polarity` 1.2.0. A conflict outweighs agreement. What another check of the record bears out is said of that
+    Measure `polarity` 1.3.0. A conflict outweighs agreement. What another check of the record bears out is said of that
     one. Linear in the texts, at most `CLAUSE_LIMIT` clauses and lines.
     """
     clauses = _clauses(claim)
     signs = usage.signs(claim, item.item["text"]) if item.kind == "code" else []
+    if item.defect == "crash":
+        signs += attempt.signs(claim, item.item["text"])
     if clauses and item in index.checks:
         signs += _with_check(clauses, item, index)
     if clauses and item.kind in _OBSERVATIONS:

@@ -1,13 +1,15 @@
 """Does code use or define what a claim says that it does, or does not?
 
 A claim is read where it says of one name, and without a condition, that it `is called`, `is not used anywhere`, `is never
-defined`; or that the code `never calls` it, or does not use an expression that it quotes. `is not called correctly` says
-something else and is not read. A name before a bracket is a call unless a word of definition stands before it; a name that
-stands anywhere else but where it is defined is used. Comments count as code, which errs on the side of use.
+defined`; or that the code `never calls` it, does not do something `using` it, or does not use or test an expression that it
+quotes. `is not called correctly` says something else and is not read. A name before a bracket is a call unless a word of
+definition stands before it; a name that stands anywhere else but where it is defined is used. Comments count as code, which errs
+on the side of use.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,8 +33,20 @@ _BY = rf"{_NEVER}(?:access|call|invoke|use|apply|evaluate)s? (?:the )?(?:\w+ )?{
 _USING = (
     rf"{_NEVER}(?:convert|compute|check|compare|sort|return|calculate|access|pars)e?s? (?:\S+ ){{1,10}}using (?:the )?{_SPAN}"
 )
+_THROUGH = (
+    rf"{_NEVER}(?:convert|compute|check|compare|sort|return|calculate|access|pars)e?s? (?:\S+ ){{1,10}}(?:using|by calling|with) "
+    r"(?:the )?(?:built-in )?[`'\"]?(?P<through>[A-Za-z_][\w.]{1,63})\(\)"
+)
+_TESTED = rf"{_NEVER}(?:check|test|compare)s? (?:if|whether|that|for) (?P<tested>[^;\n]{{1,200}})"
+_QUOTED = Pattern(r"`(?P<code>[^`\n]{5,200})`")
 _CLAIM = Pattern(_PASSIVE, _ACTIVE, ignore_case=True)
 _DENIED_SPAN = Pattern(_BY, _USING.replace("<span>", "<spanned>"), ignore_case=True)
+_DENIED_CALL = Pattern(_THROUGH, ignore_case=True)
+_DENIED_TEST = Pattern(_TESTED, ignore_case=True)
+_MANNER = Pattern(
+    r"\b(?:correctly|properly|right|rightly|accurately|fully|just|only|all|every|each|always|both|before|after|first|again)\b",
+    ignore_case=True,
+)
 _SUPPOSED = Pattern(
     r"\b(?:should|must|would|could|might|may|assum\w+|believ\w+|expect\w*|if|when|whether|unless|until|needs?|ensure\w*|instead|fix)\b",
     ignore_case=True,
@@ -63,12 +77,23 @@ def sayings(claim: str) -> tuple[Saying, ...]:
             verb = str(match.group("what") or match.group("does")).casefold()
             what = "call" if verb in _CALLS else "use" if verb in _USES else "define"
             found.append(Saying(str(passive or match.group("object")), what, held=bool(passive) and not match.group("denied")))
-        found += [
-            Saying(str(match.group("span") or match.group("spanned")), "use", held=False)
-            for match in _DENIED_SPAN.finditer(sentence)
-            if not _SUPPOSED.search(sentence[: match.start()])
-        ]
+        found += _denied(sentence)
     return tuple(found)
+
+
+def _denied(sentence: str) -> Iterator[Saying]:
+    """Yield what a sentence denies of expressions, of calls by name and of tests that it quotes; not how it was done."""
+    for match in _DENIED_SPAN.finditer(sentence):
+        if not _SUPPOSED.search(sentence[: match.start()]):
+            yield Saying(str(match.group("span") or match.group("spanned")), "use", held=False)
+    for match in _DENIED_CALL.finditer(sentence):
+        if not _SUPPOSED.search(sentence[: match.start()]) and not _MANNER.search(match.group()):
+            yield Saying(str(match.group("through")).rpartition(".")[2], "call", held=False)
+    for match in _DENIED_TEST.finditer(sentence):
+        quoted = [str(code.group("code")) for code in _QUOTED.finditer(match.group("tested"))]
+        expressions = [code for code in quoted if not code.isidentifier()]
+        if expressions and not _SUPPOSED.search(sentence[: match.start()]) and not _MANNER.search(match.group()):
+            yield Saying(expressions[-1], "use", held=False)
 
 
 def _holds(saying: Saying, code: str) -> bool:
