@@ -1,4 +1,4 @@
-"""`reflect-gate corpus`: from logged reflections to requests, to mutants of them, and to figures of how good the gate is."""
+"""`reflect-gate corpus`: from logs of others to corpora and requests, to mutants, and to figures of how good a gate is."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from ._batch import Progress
 from ._input import open_input, size_of
 from ._options import examples, output_option
 from ._output import INVALID, OK, open_output, report
+from .corpus_describe import describe
+from .corpus_import import import_
 from .corpus_labels import labels
 from .corpus_mutate import mutate
 from .corpus_score import score
 from .corpus_show import show
+from .corpus_split import split
 
 __all__ = ["corpus"]
 
@@ -73,5 +76,5 @@ def convert(file: str, form: str, output: str | None) -> int:
     return INVALID if bad else OK
 
 
-for _verb in (labels, mutate, score, show):
+for _verb in (describe, import_, labels, mutate, score, show, split):
     corpus.add_command(_verb)

@@ -11,7 +11,7 @@ from ._input import open_input
 from ._options import examples, output_option
 from ._output import INVALID, OK, open_output, report
 
-__all__ = ["labels"]
+__all__ = ["labels", "read_labels"]
 
 _FORMS = ("reflexion",)
 
@@ -37,7 +37,7 @@ def labels(file: str, form: str, by_hand: str | None, label_key: str, output: st
     from ..corpus.reflexion import labels as labels_of
     from ..documents import read_ndjson
 
-    named, bad = _by_hand(by_hand, label_key) if by_hand else {}, 0
+    named, bad = read_labels(by_hand, label_key) if by_hand else {}, 0
     with open_input(file) as (stream, name), open_output(output) as sink:
         for number, row in read_ndjson(stream, name, Limits()):
             if isinstance(row, ReflectGateError) or not isinstance(row, dict) or not isinstance(row.get("id"), str):
@@ -54,7 +54,8 @@ def labels(file: str, form: str, by_hand: str | None, label_key: str, output: st
     return INVALID if bad else OK
 
 
-def _by_hand(path: str, key: str) -> dict[str, str]:
+def read_labels(path: str, key: str) -> dict[str, str]:
+    """Return labels of people by id; raises every line that holds none."""
     from ..documents import read_ndjson
 
     found: dict[str, str] = {}

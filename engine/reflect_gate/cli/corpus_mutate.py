@@ -52,7 +52,7 @@ def mutate(
 ) -> int:
     """Make mutants of the candidates that the bundle admits: one thing is changed, so that the evidence no longer supports them.
 
-    FILE holds requests, one a line. One mutant a line goes out: its mutator, the failure that it was made from, the request and
+    FILE holds requests, or a corpus. One mutant a line goes out: its mutator, the failure that it was made from, the request and
     the label, which is always `refuse`. The same requests, bundle and seed give the same bytes. Where a mutator finds nothing to
     change it makes nothing; how often is said on stderr. Exit code 0, or 3 where a request was invalid; the others are used.
     """
@@ -81,7 +81,7 @@ def _read(
     file: str, choice: BundleChoice, bundle: Any, grounded: bool, jobs: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
     """Return every valid request, those among them that are sources, and how many were invalid."""
-    from ..documents import read_documents
+    from ._corpus import Corpus
 
     requests: list[dict[str, Any]] = []
     sources: list[dict[str, Any]] = []
@@ -90,7 +90,7 @@ def _read(
         size = size_of(stream)
         progress = Progress(size)
         try:
-            entries = read_documents(stream, name, bundle.limits)
+            entries = Corpus().entries(stream, name, bundle.limits)
             for count, judged in enumerate(judge_all(entries, name, choice, bundle, explain=False, jobs=jobs), 1):
                 progress.show(count, stream.tell() if size else 0)
                 if judged.decision is None or not isinstance(judged.request, dict):

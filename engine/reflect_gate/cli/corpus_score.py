@@ -33,11 +33,12 @@ class _Inputs(NamedTuple):
     mutants: list[Entry]
     mutators: list[tuple[str, str]]
     outcomes: Mapping[str, Outcome]
+    caveats: tuple[str, ...] = ()
 
 
 @click.command
 @click.argument("requests", default="-", metavar="[REQUESTS|-]")
-@click.option("--labels", metavar="FILE", help="What became of each request, from `corpus labels`.")
+@click.option("--labels", metavar="FILE", help="What became of each request, from `corpus labels`; a corpus says it itself.")
 @click.option("--mutants", metavar="FILE", help="Mutants, from `corpus mutate`.")
 @click.option(
     "--sweep",
@@ -98,21 +99,28 @@ def _sweep(given: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _read(requests: str, labels: str | None, mutants: str | None, bundle: Bundle) -> _Inputs:
-    from ..documents import read_documents
+    from ._corpus import Corpus
 
     if [requests, labels, mutants].count("-") > 1:
         raise click.UsageError("only one of the files can be stdin")
     with open_input(requests) as (stream, name):
-        entries = [(place or "line 1", request) for place, request in read_documents(stream, name, bundle.limits)]
-    outcomes = _outcomes(labels) if labels else {}
+        corpus = Corpus()
+        entries = [(place or "line 1", request) for place, request in corpus.entries(stream, name, bundle.limits)]
+    outcomes = {**_known(corpus.labels.values(), requests), **(_outcomes(labels) if labels else {})}
     made, mutators = _mutants(mutants, bundle.limits) if mutants else ([], [])
-    return _Inputs(entries, made, mutators, outcomes)
+    return _Inputs(entries, made, mutators, outcomes, corpus.caveats)
 
 
 def _outcomes(path: str) -> dict[str, Outcome]:
     from ..corpus.score import outcome_of
 
     return {one.id: one for one in read_rows(path, outcome_of)}
+
+
+def _known(rows: Iterable[object], name: str) -> dict[str, Outcome]:
+    from ..corpus.score import outcome_of
+
+    return {one.id: one for one in (outcome_of(row, Source(name)) for row in rows)}
 
 
 def _mutants(path: str, limits: Limits) -> tuple[list[Entry], list[tuple[str, str]]]:
@@ -176,7 +184,7 @@ def _scored(inputs: _Inputs, choice: BundleChoice, bundle: Bundle, how: tuple[in
         "seed": seed,
         "resamples": resamples,
         "requests": summary(verdicts, bad),
-        "caveats": list(CAVEATS),
+        "caveats": [*CAVEATS, *inputs.caveats],
     }
     if inputs.mutants:
         found = list(_verdicts(inputs.mutants, choice, bundle, jobs))

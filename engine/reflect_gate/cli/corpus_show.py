@@ -34,7 +34,7 @@ __all__ = ["show"]
 def show(identifier: str, file: str, mutator: str | None, choice: BundleChoice, format_: str, output: str | None) -> None:
     """Show one candidate, so that a person can judge its verdict in seconds.
 
-    ID is a failure's id; FILE holds requests or mutants, one a line. Shown are the verdict with its spans, each claim beside the
+    ID is a failure's id; FILE holds requests, mutants or a corpus. Shown are the verdict with its spans, each claim beside the
     items that it cites with what was measured of both, the record, the rules that fired, and what was nearest to letting it
     pass. In JSON every measured fact stands as well. Exit code 0, whatever the verdict; 3 where there is no such candidate.
     """
@@ -56,11 +56,11 @@ def show(identifier: str, file: str, mutator: str | None, choice: BundleChoice, 
 
 def _find(identifier: str, file: str, mutator: str | None, limits: Limits) -> dict[str, Any]:
     """Return the first request of this id; `corpus-unknown-id` with the nearest where there is none."""
-    from ..documents import read_documents
+    from ._corpus import Corpus
 
     seen: list[str] = []
     with open_input(file) as (stream, name):
-        for _, entry in read_documents(stream, name, limits):
+        for _, entry in Corpus().entries(stream, name, limits):
             if isinstance(entry, ReflectGateError):
                 raise entry
             request = _request(entry, mutator)

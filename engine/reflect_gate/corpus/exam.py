@@ -18,7 +18,7 @@ from ..stages._record import assemble
 from ._reading import FIELD_LIMIT, Evidence, read_reflection
 from ._rows import CONFIDENCE_NOT_STATED, ITEM_TEXT_LIMIT, needed, text
 
-__all__ = ["convert"]
+__all__ = ["convert", "reflection_on"]
 
 _MARKED = Pattern(r"^answered (?P<given>\S+); correct answer (?P<right>\S+)")
 _FIELDS = ("failed_assumption", "overlooked_evidence", "strategy_error", "violated_invariant")
@@ -30,7 +30,7 @@ def convert(row: Mapping[str, object]) -> dict[str, Any]:
     traces = _traces(row)
     record = assemble({"failure_id": failure_id, "outcome": "escalated", "traces": traces})
     task = "-".join(text(row, "task_id").split())
-    request = {"record": record, "reflection": _reflection(said, traces, f"task:{task}" if task else "")}
+    request = {"record": record, "reflection": reflection_on(said, traces, f"task:{task}" if task else "")}
     return {**request, "project": {"task": task}} if task else request
 
 
@@ -59,7 +59,8 @@ def _marking(marking: str) -> dict[str, object]:
     return {**item, "expected": found.group("right"), "actual": found.group("given")} if found else item
 
 
-def _reflection(said: str, traces: list[dict[str, object]], scope: str) -> dict[str, object]:
+def reflection_on(said: str, traces: list[dict[str, object]], scope: str) -> dict[str, object]:
+    """Return a text as a reflection on traces that may hold `prompt`, `attempt` and `answer`."""
     held = {str(item["id"]): str(item["text"]) for item in traces}
     evidence = Evidence(
         order=tuple(held),
