@@ -22,6 +22,8 @@ posix = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 
 @pytest.fixture(autouse=True)
 def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # Hooks of the developer's own are none of this.
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.setenv("REFLECT_GATE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("REFLECT_GATE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("REFLECT_GATE_POLICIES", raising=False)
@@ -62,9 +64,9 @@ def test_the_document_is_the_same_report(capfd: pytest.CaptureFixture[str]) -> N
     assert main(["doctor", "--format", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert (document["doctor"], document["ok"]) == (1, True)
-    assert {"python", "platform", "package", "validators", "re2", "durable engine", "policies", "inference", "home", "cache"} == {
-        check["name"] for check in document["checks"]
-    }
+    installation = {"python", "platform", "package", "validators", "re2", "durable engine", "policies", "inference"}
+    memory = {"home", "cache", "queue", "store", "model", "hooks"}
+    assert {check["name"] for check in document["checks"]} == installation | memory
     assert all(set(check) == {"name", "status", "detail", "fix"} for check in document["checks"])
 
 

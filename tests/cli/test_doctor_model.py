@@ -20,6 +20,8 @@ KEY = "sk-test-0123456789abcdef"
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in (*_CLEARED, "REFLECT_GATE_POLICIES"):
         monkeypatch.delenv(name, raising=False)
+    # Hooks of the developer's own are none of this.
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
     for name in ("HOME", "CACHE"):
         monkeypatch.setenv(f"REFLECT_GATE_{name}", str(tmp_path / name.lower()))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -44,7 +46,9 @@ def test_nobody_is_asked_by_default(monkeypatch: pytest.MonkeyPatch, capfd: pyte
     with ModelServer() as server:
         use(server, monkeypatch)
         code, found = examine(capfd)
-        assert (code, "model" in found, server.asked) == (0, False, [])
+        assert (code, found["model"]["status"], server.asked) == (0, "ok", [])
+        assert "not asked" in found["model"]["detail"]
+        assert KEY not in found["model"]["detail"]
 
 
 def test_a_model_that_answers_is_fine(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

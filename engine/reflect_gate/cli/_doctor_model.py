@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..llm.errors import ModelError
-from ..llm.settings import KEY_VARIABLE, MODEL_VARIABLE, ModelSettings, model_settings
+from ..llm.settings import BASE_URL_VARIABLE, KEY_VARIABLE, MODEL_VARIABLE, ModelSettings, model_settings
 
 if TYPE_CHECKING:
     from ..llm.call import Call
 
-__all__ = ["model_check"]
+__all__ = ["FIXES", "model_check"]
 
-_FIXES: Final = {
+FIXES: Final = {
     "model-unset": f"set {MODEL_VARIABLE}, or `models.default` in the policies file",
     "model-key": f"set {KEY_VARIABLE}",
     "model-unauthorized": f"set {KEY_VARIABLE} to a key that this server accepts",
     "model-unknown": "name a model that the server has; the address ends in /v1 with most servers",
     "model-schema-unsupported": "set `parameters: {json_schema: omit}` for the model, or use another",
     "model-missing": "pip install openai",
+    "model-connection": f"start the server, or set {BASE_URL_VARIABLE} to where it is",
 }
 
 
@@ -30,7 +31,7 @@ def model_check(policies: str | None) -> tuple[Literal["ok", "warn", "fail"], st
 
         call, violation = probe(settings)
     except ModelError as error:
-        return "fail", str(error), _FIXES.get(error.code, "try again later" if error.transient else "")
+        return "fail", str(error), FIXES.get(error.code, "try again later" if error.transient else "")
     detail = f"{_who(settings)} answered {_cost(call)}"
     if violation is not None:
         fix = "such answers are counted as rejected candidates; a model that holds to JSON Schema does better"

@@ -20,6 +20,7 @@ from ..config import cache_dir, choose_policies, home_dir
 from ..errors import ReflectGateError
 from ..report._safe import one_line
 from ..resources import data_root
+from ._options import examples
 from ._output import COULD_NOT_RUN, OK, open_output
 
 if TYPE_CHECKING:
@@ -45,12 +46,14 @@ class Check(NamedTuple):
 @click.option("--policies", metavar="FILE", help="Check these policies instead of the ones in force.")
 @click.option("--model", is_flag=True, help="Ask the configured model once, which may cost a fraction of a cent.")
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
+@examples("reflect-gate doctor", "reflect-gate doctor --model", "reflect-gate doctor --format json")
 def doctor(policies: str | None, model: bool, style: str) -> int:
     """Check this installation.
 
-    Looks at the interpreter, both rule engines, the policies in force, the folders, and the libraries that must agree.
+    Looks at the interpreter, both rule engines, the policies in force, the folders, the libraries that must agree, the queue and
+    the store. Of each harness that has our hooks it runs one on a made-up event, in a temporary home, and reads what came back.
     With --model, also asks the model that reflects: one small call, never made otherwise.
-    Exit code 1 when something that every evaluation needs is broken, or the model that was asked; a warning alone is 0.
+    Exit code 1 when something that every evaluation needs is broken, a hook, or the model that was asked; a warning alone is 0.
     """
     found = list(checks(policies, model=model))
     broken = any(check.status == "fail" for check in found)
@@ -75,10 +78,35 @@ def checks(policies: str | None = None, *, model: bool = False) -> Iterator[Chec
         yield _guarded("inference", lambda: _inference(bundles[0]))
     yield _guarded("home", lambda: _folder("home", home_dir(), "REFLECT_GATE_HOME"))
     yield _guarded("cache", lambda: _folder("cache", cache_dir(), "REFLECT_GATE_CACHE"))
+    yield from _memory(policies, model=model)
+    yield from _hooks()
+
+
+def _memory(policies: str | None, *, model: bool) -> Iterator[Check]:
+    from ._doctor_memory import configured_model, queue_check, store_check
+
+    yield _guarded("queue", lambda: Check("queue", *queue_check()))
+    yield _guarded("store", lambda: Check("store", *store_check()))
     if model:
         from ._doctor_model import model_check
 
         yield _guarded("model", lambda: Check("model", *model_check(policies)))
+    else:
+        yield _guarded("model", lambda: Check("model", *configured_model(policies)))
+
+
+def _hooks() -> Iterator[Check]:
+    from ._doctor_hooks import hook_checks
+
+    looks = hook_checks()
+    while True:
+        # One harness whose check fails unforeseen does not hide those after it, as far as there are any.
+        found = _guarded("hooks", lambda: Check(*next(looks, ("", "ok", "", ""))))
+        if not found.name:
+            return
+        yield found
+        if found.status == "fail" and found.name == "hooks":
+            return
 
 
 def _guarded(name: str, look: Callable[[], Check]) -> Check:
@@ -157,7 +185,8 @@ def _policies(explicit: str | None, loaded: list[Bundle]) -> Check:
     from ..policy import load_bundle
 
     path, chosen_by = choose_policies(explicit)
-    bundle = load_bundle(policies=path, cache=False)
+    # By what was named, since what an archive was unpacked to bears no signature.
+    bundle = load_bundle(policies=explicit, cache=False)
     loaded.append(bundle)
     on, expired = sum(ruleset.on for ruleset in bundle.rulesets), sum(not change.applied for change in bundle.changes)
     detail = (
