@@ -19,7 +19,8 @@ class Decision(NamedTuple):
     """What the gate decided of one request; `to_json` is the document of `decision.schema.json`.
 
     `reason` is one of S2's rejected reasons or `None`; `findings` carry the rule's place and, for each condition that compared,
-    the measured value and what it needed; `firings` are kept only when asked for.
+    the measured value and what it needed; `firings` are kept only when asked for. `experimental` is there where rules of the
+    bundle only look on: what they said, and what would have been decided if they decided.
     """
 
     decision_id: str
@@ -35,6 +36,7 @@ class Decision(NamedTuple):
     lesson: Mapping[str, Any] | None
     envelope: Mapping[str, Any] | None
     firings: Sequence[Mapping[str, Any]] | None = None
+    experimental: Mapping[str, Any] | None = None
 
     @property
     def exit_code(self) -> int:
@@ -61,6 +63,8 @@ class Decision(NamedTuple):
         }
         if self.firings is not None:
             document["firings"] = self.firings
+        if self.experimental is not None:
+            document["experimental"] = self.experimental
         return document
 
     def to_bytes(self) -> bytes:

@@ -76,10 +76,11 @@ def test_a_summary_counts_moves_and_rules(
     bare = evaluate(request_document, structured).to_json()
     found = summarize([(f"line {number}", decision) for number, decision in enumerate([*both, bare], 1)])
     assert (found.decisions, found.shadowed) == (3, 2)
-    assert found.moves == {("admitted", "admitted"): 1, ("refused", "admitted"): 1}
-    assert [(place, own[0], other[0]) for place, _, own, other in found.differing] == [("line 2", "refused", "admitted")]
-    assert found.added == {}
-    assert max(found.gone.values()) <= 2
+    assert found.shadow.moves == {("admitted", "admitted"): 1, ("refused", "admitted"): 1}
+    assert [(place, own[0], other[0]) for place, _, own, other in found.shadow.differing] == [("line 2", "refused", "admitted")]
+    assert found.shadow.added == {}
+    assert max(found.shadow.gone.values()) <= 2
+    assert (found.tried, found.rules) == (0, {})
     schemas.check("shadow-report", summary_document(found), "report")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..policy import Bundle
     from ..policy.parsed import PoliciesFile
 
-__all__ = ["Checked", "bundle_docs", "case_folders", "check_policies", "policy_files"]
+__all__ = ["Checked", "bundle_docs", "case_folders", "check_policies", "declared_policies", "policy_files", "renamed_rules"]
 
 
 class Checked(NamedTuple):
@@ -27,14 +27,27 @@ class Checked(NamedTuple):
 
 def bundle_docs(policies: str | None) -> Mapping[str, str]:
     """Return the bundles of the policies file with their docs."""
-    return {name: declared.doc for name, declared in _read(policies).bundles.items()}
+    return {name: declared.doc for name, declared in declared_policies(policies).bundles.items()}
+
+
+def renamed_rules(policies: str | None) -> Mapping[str, str]:
+    """Return the live name of every old one of the policies' rule sets, as `ruleset/rule`; raises what cannot be read."""
+    from ..policy.build import ruleset_files
+    from ..policy.load import load_ruleset
+    from ..policy.problems import Problems
+    from ..policy.roles import old_names
+
+    problems = Problems()
+    read = [load_ruleset(path.read_bytes(), str(path), problems) for path in ruleset_files(declared_policies(policies))]
+    problems.stop_if_any()
+    return old_names(file for file in read if file is not None)
 
 
 def case_folders(policies: str | None) -> list[Path]:
     """Return the folders of the policies' rule sets and lexicons, in which their cases stand."""
     from ..policy.build import lexicon_files, ruleset_folder
 
-    declared = _read(policies)
+    declared = declared_policies(policies)
     rules, lexicons = ruleset_folder(declared), lexicon_files(declared)[0]
     return [rules] if lexicons.is_relative_to(rules) else [rules, lexicons]
 
@@ -48,7 +61,7 @@ def policy_files(paths: Iterable[str | Path], policies: str | None) -> list[Path
 
     given: list[str | Path] = list(paths)
     if not given:
-        declared = _read(policies)
+        declared = declared_policies(policies)
         given = [declared.file, *case_folders(policies)]
     found: dict[Path, Path] = {}
     for path in map(Path, given):
@@ -62,19 +75,19 @@ def check_policies(policies: str | None, as_of: str | None) -> Checked:
     """Load every bundle of the policies file and collect all that is wrong or odd."""
     from ..policy import load_bundle
 
-    declared = _read(policies)
+    declared = declared_policies(policies)
     bundles, errors = [], {}
     for name in declared.bundles:
         try:
-            bundles.append(load_bundle(name, policies=declared.file, as_of=as_of, cache=False))
+            bundles.append(load_bundle(name, policies=policies, as_of=as_of, cache=False))
         except ReflectGateError as error:
             # Bundles share files, so one fault shows in several of them.
             errors.update({str(leaf): leaf for leaf in error.errors})
-    warnings = {str(found): found for found in (*_unnamed(declared), *_expired(bundles))}
+    warnings = {str(found): found for found in (*_unnamed(declared), *_expired(bundles), *_noticed(bundles))}
     return Checked(declared.file, tuple(bundles), tuple(errors.values()), tuple(warnings.values()))
 
 
-def _read(policies: str | None) -> PoliciesFile:
+def declared_policies(policies: str | None) -> PoliciesFile:
     from ..policy.build import Inputs, read_policies
     from ..policy.problems import Problems
 
@@ -96,6 +109,11 @@ def _unnamed(declared: PoliciesFile) -> list[ReflectGateError]:
         for path in ruleset_files(declared)
         if path.stem not in named
     ]
+
+
+def _noticed(bundles: list[Bundle]) -> list[ReflectGateError]:
+    """Return what is said of deprecated rules and of old names."""
+    return [ReflectGateError(*notice) for bundle in bundles for notice in bundle.notices]
 
 
 def _expired(bundles: list[Bundle]) -> list[ReflectGateError]:

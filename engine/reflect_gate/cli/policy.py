@@ -17,12 +17,14 @@ from .policy_bundle import bundle
 from .policy_diff import diff
 from .policy_doc import doc
 from .policy_fmt import fmt
+from .policy_init import init
 from .policy_lint import lint
 from .policy_mutate import mutate
 from .policy_new import new
 from .policy_schema import schema
 from .policy_shadow import shadow
 from .policy_test import test
+from .policy_try import try_
 
 __all__ = ["policy"]
 
@@ -87,16 +89,16 @@ def check(path: str | None, policies: str | None, as_of: str | None, confluence:
         warn(warning)
     raise_all(checked.errors)
     rulesets = {ruleset.name for bundle in checked.bundles for ruleset in bundle.rulesets}
-    rules = {rule.name for bundle in checked.bundles for rule in bundle.program.rules}
+    rules = {rule.name for bundle in checked.bundles for rule in bundle.trying().program.rules}
     with open_output(None) as sink:
         counted = f"{len(checked.bundles)} bundles, {len(rulesets)} rule sets, {len(rules)} rules"
         sink.text(f"ok: {plain(checked.file)}: {counted}\n")
         if confluence:
-            sink.text(_shuffled(checked.file, rounds, seed))
+            sink.text(_shuffled(path or policies, rounds, seed))
     return OK
 
 
-def _shuffled(policies: str, rounds: int, seed: int) -> str:
+def _shuffled(policies: str | None, rounds: int, seed: int) -> str:
     """Return how the cases came out in other orders; raises where one came out otherwise."""
     from ..policy.confluence import check_confluence
     from ._policies import case_folders
@@ -107,12 +109,14 @@ def _shuffled(policies: str, rounds: int, seed: int) -> str:
 
 
 policy.add_command(test)
+policy.add_command(try_)
 policy.add_command(mutate)
 policy.add_command(lint)
 policy.add_command(fmt)
 policy.add_command(schema)
 policy.add_command(bench)
 policy.add_command(doc)
+policy.add_command(init)
 policy.add_command(new)
 policy.add_command(bundle)
 policy.add_command(diff)

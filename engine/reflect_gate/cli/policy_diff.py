@@ -61,7 +61,7 @@ def _demand_options(function: Callable[..., R]) -> Callable[..., R]:
 @click.argument("a")
 @click.argument("b")
 @policies_option
-@click.option("--corpus", metavar="FILE", help="Requests, one a line, that both bundles judge; `-` reads stdin.")
+@click.option("--corpus", metavar="FILE", help="Requests or a corpus, one a line, that both bundles judge; `-` reads stdin.")
 @_demand_options
 @click.option("--as-of", metavar="DATE", help="The day that decides which overrides have expired; else today (UTC).")
 @format_option("text", "json")
@@ -137,10 +137,10 @@ class _Requests:
 
     def of(self, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield `(place, request)`."""
-        from ..documents import read_documents
+        from ._corpus import Corpus
 
         with open_input(path) as (stream, name):
-            for place, request in read_documents(stream, name, Limits()):
+            for place, request in Corpus().entries(stream, name, Limits()):
                 if isinstance(request, dict):
                     yield place, request
                 elif isinstance(request, ReflectGateError):

@@ -88,12 +88,12 @@ def mutate(
 
 def read_requests(path: str) -> list[Mapping[str, Any]]:
     """Return the requests of the corpus; every one that cannot be read is told with its place."""
-    from ..documents import read_documents
+    from ._corpus import Corpus
 
     found: list[Mapping[str, Any]] = []
     errors: list[ReflectGateError] = []
     with open_input(path) as (stream, name):
-        for place, request in read_documents(stream, name, Limits()):
+        for place, request in Corpus().entries(stream, name, Limits()):
             if isinstance(request, ReflectGateError):
                 errors.append(request)
             elif isinstance(request, dict):

@@ -13,7 +13,7 @@ from ..errors import ReflectGateError
 from ..report._paint import Paint
 from ..report.cases import cases_text, document, exit_of, github_text, sarif_document, tap_text
 from ._options import examples, format_option, output_option, policies_option
-from ._output import INTERRUPTED, INVALID, REFUSED, Sink, exit_code_of, note, open_output, report
+from ._output import INTERRUPTED, INVALID, REFUSED, Sink, exit_code_of, note, open_output, report, warn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +106,7 @@ def _once(wanted: _Wanted) -> int:
     from ._policies import case_folders
 
     where: Sequence[str | Path] = wanted.paths or case_folders(wanted.policies)
-    results = run_cases(where, wanted.policies, wanted.pattern)
+    results = run_cases(where, wanted.policies, wanted.pattern, lambda notice: warn(ReflectGateError(*notice)))
     code = exit_of(results)
     found = None
     if wanted.covered and code != INVALID:

@@ -85,12 +85,13 @@ def compare(
 ) -> Behaviour:
     """Judge each `(place, request)` by both bundles, and say of each flip which changes made it."""
     judge = Judge(before, after, changed)
+    names = {**before.bundle.renamed, **after.bundle.renamed}
     flips, otherwise, count = [], 0, 0
     for count, (place, request) in enumerate(requests, 1):
         first, second = _decided(request, before.bundle), _decided(request, after.bundle)
         if first.outcome != second.outcome:
             flips.append(Flip(place, _failure(request), first.outcome, second.outcome, judge.attribute(request, first, second)))
-        elif first.rest != second.rest:
+        elif first.said(names) != second.said(names):
             otherwise += 1
         progress(count)
     return Behaviour(count, otherwise, tuple(flips))
@@ -104,20 +105,26 @@ def _failure(request: Mapping[str, Any]) -> str:
 
 class _Decided(NamedTuple):
     outcome: Outcome
-    rest: object
+    findings: Sequence[tuple[str, ...]]
+    stages: object
     rulesets: frozenset[str]
+
+    def said(self, names: Mapping[str, str]) -> object:
+        """Return all that was said, by the live names of rules."""
+        return sorted((names.get(rule, rule), *rest) for rule, *rest in self.findings), self.stages
 
 
 def _decided(request: Mapping[str, Any], bundle: Bundle) -> _Decided:
     try:
-        decision = evaluate(request, bundle)
+        decision = evaluate(request, bundle.alone())
     except ReflectGateError as error:
-        return _Decided(Outcome("error", error.code), None, frozenset())
-    findings = sorted(
-        (found["stage"], found["rule"], found["verdict"], found["reason"], found["about"]) for found in decision.findings
-    )
+        return _Decided(Outcome("error", error.code), (), None, frozenset())
+    findings = [
+        (f"{found['ruleset']}/{found['rule']}", found["stage"], found["verdict"], found["reason"], found["about"])
+        for found in decision.findings
+    ]
     rulesets = frozenset(found["ruleset"] for found in decision.findings)
-    return _Decided(Outcome(decision.status, decision.reason), [findings, decision.stages], rulesets)
+    return _Decided(Outcome(decision.status, decision.reason), findings, decision.stages, rulesets)
 
 
 class _Trial(NamedTuple):

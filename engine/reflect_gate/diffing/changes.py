@@ -12,9 +12,9 @@ from ..policy.values import show
 from .direction import Direction, of_neutral, of_pattern, of_rule, of_setting, of_toggle
 from .sides import Side
 
-__all__ = ["Change", "Kind", "changes", "in_both", "rule_meaning"]
+__all__ = ["Change", "Kind", "aligned", "changes", "in_both", "rule_meaning"]
 
-Kind: TypeAlias = Literal["ruleset", "rule", "table", "derive", "neutral", "setting", "pattern", "limit", "engine"]
+Kind: TypeAlias = Literal["ruleset", "rule", "maturity", "table", "derive", "neutral", "setting", "pattern", "limit", "engine"]
 
 
 class Change(NamedTuple):
@@ -80,7 +80,7 @@ def _toggles(before: Side, after: Side) -> Iterator[Change]:
 
 def _contents(before: Side, after: Side, name: str) -> Iterator[Change]:
     old, new = before.parts.rulesets[name], after.parts.rulesets[name]
-    was, now = {rule.id: rule for rule in old.rules}, {rule.id: rule for rule in new.rules}
+    was, now = aligned(before.deciding(name), after.deciding(name))
     for rule_id in sorted(was.keys() | now.keys()):
         first, second = was.get(rule_id), now.get(rule_id)
         if _meaning(first) == _meaning(second):
@@ -88,11 +88,47 @@ def _contents(before: Side, after: Side, name: str) -> Iterator[Change]:
         place = after.place(second.source) if second else before.place(first.source if first else None)
         can = of_rule(old.stage.text, first, second)
         yield Change("rule", f"{name}/{rule_id}", _text(first), _text(second), place, can)
+    yield from _maturities(before, after, name)
     yield from _declared("table", before, after, name)
     yield from _declared("derive", before, after, name)
     if old.neutral.text != new.neutral.text:
         place, can = after.place(new.neutral.source), of_neutral(before.bundle, after.bundle, name)
         yield Change("neutral", name, old.neutral.text, new.neutral.text, place, can)
+
+
+def aligned(
+    first: Mapping[str, RuleDecl], second: Mapping[str, RuleDecl]
+) -> tuple[Mapping[str, RuleDecl], Mapping[str, RuleDecl]]:
+    """Return the rules of two sides by id, a renamed one by its new id on both."""
+    return _by_new_id(first, second), _by_new_id(second, first)
+
+
+def _by_new_id(rules: Mapping[str, RuleDecl], others: Mapping[str, RuleDecl]) -> dict[str, RuleDecl]:
+    names = {old.text: other.id for other in others.values() for old in other.renamed_from if other.id not in rules}
+    return {names.get(key, key): rule for key, rule in rules.items()}
+
+
+def _maturities(before: Side, after: Side, ruleset: str) -> Iterator[Change]:
+    """Yield how far along rules are, and what those say that look on: it decides nothing, and is told for that."""
+    was, now = aligned(*({rule.id: rule for rule in side.parts.rulesets[ruleset].rules} for side in (before, after)))
+    for rule_id in sorted(was.keys() | now.keys()):
+        old, new = was.get(rule_id), now.get(rule_id)
+        first, second = _life(before, ruleset, old), _life(after, ruleset, new)
+        there = new or old
+        if first != second and there is not None:
+            place = (after if new else before).place(there.source)
+            yield Change("maturity", f"{ruleset}/{rule_id}", first, second, place, "neither")
+
+
+def _life(side: Side, ruleset: str, rule: RuleDecl | None) -> str:
+    """Return how far along a rule is; of a stable one nothing is to be said."""
+    if rule is None:
+        return ""
+    role = side.parts.roles.of(f"{ruleset}/{rule.id}", rule.maturity)
+    if role == "looks-on":
+        return f"looks on: {_text(rule)}"
+    switched = "off, " if role == "off" else ""
+    return f"{switched}{rule.maturity}" if switched or rule.maturity != "stable" else ""
 
 
 def _declared(kind: Literal["table", "derive"], before: Side, after: Side, name: str) -> Iterator[Change]:

@@ -153,7 +153,7 @@ def of_setting(before: Side, after: Side, key: str) -> Direction:
         declared = file.settings.get(name) if file else None
         if file is None or declared is None or declared.use == "python":
             return "either"
-        for rule in file.rules:
+        for rule in side.deciding(ruleset).values():
             way = _rule_setting(file, rule, f"${name}", raised=now > was)
             ways |= {"milder", "stricter"} if way == "either" else {way} - {"neither"}
     return _named(ways)
@@ -186,7 +186,7 @@ def of_pattern(before: Side, after: Side, lexicon: str, *, added: bool) -> Direc
     ways: set[str] = set()
     for side in (before, after):
         for file in side.parts.rulesets.values():
-            for rule in file.rules:
+            for rule in side.deciding(file.name).values():
                 way = _rule_pattern(file, rule, lexicon, added=added)
                 ways |= {"milder", "stricter"} if way == "either" else {way} - {"neither"}
     return _named(ways)

@@ -11,7 +11,7 @@ from ..policy.bundle import Bundle, Group, Lexicon, Setting
 from ..policy.parsed import DeriveDecl, RuleDecl, RuleFile, SettingDecl, TableDecl
 from ..policy.problems import Problems
 from ..policy.resolve import Choice
-from .changes import Change, Kind
+from .changes import Change, Kind, aligned
 from .sides import Side
 
 __all__ = ["reverted"]
@@ -61,13 +61,15 @@ class _Mixer:
 
     def _file(self, name: str) -> RuleFile:
         first, second = self._before.parts.rulesets.get(name), self._after.parts.rulesets.get(name)
-        if first is None or second is None:
-            only = second or first
-            if only is None:  # pragma: no cover - a rule set that is chosen stands in one side's files
-                raise KeyError(name)
-            return only
-        rules = tuple(self._rules(name, first, second))
+        second = second or first
+        first = first or second
+        if first is None or second is None:  # pragma: no cover - a rule set that is chosen stands in one side's files
+            raise KeyError(name)
+        rules = tuple(map(_decides, self._rules(name)))
         read, derived = set(_texts(rules)), {head.type for rule in rules for head in rule.then}
+        derive = {
+            key: one for key, one in self._derived(name, first, second).items() if key in derived | self._looked_on(first, second)
+        }
         settings = {**first.settings, **second.settings}
         return dataclasses.replace(
             second,
@@ -75,14 +77,23 @@ class _Mixer:
             rules=rules,
             settings={key: one for key, one in settings.items() if _is_read(one, read)},
             tables=self._tables(name, first, second),
-            derive={key: one for key, one in self._derived(name, first, second).items() if key in derived},
+            derive=derive,
             # Everything was read, so a name that is missing is a fault and not one that was told before.
             attempted=frozenset(),
-            broken_rules=False,
+            # Such a type is left without a rule that derives it.
+            broken_rules=not derive.keys() <= derived,
         )
 
-    def _rules(self, name: str, first: RuleFile, second: RuleFile) -> Iterator[RuleDecl]:
-        was, now = {rule.id: rule for rule in first.rules}, {rule.id: rule for rule in second.rules}
+    def _looked_on(self, *files: RuleFile) -> set[str]:
+        """Return the types that rules derive which decide on neither side: others may read them all the same."""
+        decide = {rule.id for file in files for side in (self._before, self._after) for rule in side.deciding(file.name).values()}
+        return {head.type for file in files for rule in file.rules if rule.id not in decide for head in rule.then}
+
+    def _rules(self, name: str) -> Iterator[RuleDecl]:
+        was, now = aligned(self._before.deciding(name), self._after.deciding(name))
+        if name not in self._after.parts.rulesets or name not in self._before.parts.rulesets:
+            yield from (was or now).values()
+            return
         for rule_id in sorted(was.keys() | now.keys()):
             rule = (was if self._back("rule", f"{name}/{rule_id}") else now).get(rule_id)
             if rule is not None:
@@ -120,6 +131,11 @@ class _Mixer:
         back = {pattern for pattern in was ^ now if (f"{lexicon}/{key}", pattern) in self._patterns}
         patterns = tuple(sorted(now ^ back))
         return (second.get(key) or first[key])._replace(patterns=patterns, atoms=tuple(map(atoms, patterns)))
+
+
+def _decides(rule: RuleDecl) -> RuleDecl:
+    """Return a rule that decides whatever it was: the mixed bundle knows no rules that look on."""
+    return dataclasses.replace(rule, maturity="stable", replaced_by=None)
 
 
 def _groups(lexicon: Lexicon | None) -> Mapping[str, Group]:

@@ -12,6 +12,7 @@ from ..config import choose_policies
 from ..errors import ReflectGateError, Source
 from ..policy.build import Inputs, Parts, Resolved, assemble, read_parts, resolve
 from ..policy.bundle import Bundle, LoadRequest
+from ..policy.parsed import RuleDecl
 from ..policy.problems import Problems
 from ..policy.values import KEBAB
 
@@ -27,6 +28,12 @@ class Side(NamedTuple):
     resolved: Resolved
     bundle: Bundle
     root: Path
+
+    def deciding(self, ruleset: str) -> dict[str, RuleDecl]:
+        """Return the rules of a rule set that decide, by id: not those that look on, nor those that are off."""
+        file, roles = self.parts.rulesets.get(ruleset), self.parts.roles
+        rules = file.rules if file else ()
+        return {rule.id: rule for rule in rules if roles.of(f"{ruleset}/{rule.id}", rule.maturity) == "decides"}
 
     def place(self, source: Source | None) -> str:
         """Return `file:line` as seen from the policies file, which may stand in a folder that nobody has heard of."""

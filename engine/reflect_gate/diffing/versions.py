@@ -13,13 +13,14 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..policy.bundle import Bundle
 from .behaviour import Flip
-from .changes import Change
+from .changes import Change, aligned, rule_meaning
 from .sides import Side
 from .textual import FileChange
 
 __all__ = ["Bump", "Suggestion", "suggestions"]
 
 Bump: TypeAlias = Literal["none", "patch", "minor", "major"]
+_OWN: Final = frozenset({"rule", "maturity", "table", "derive", "neutral"})
 _LEVELS: Final[tuple[Bump, ...]] = ("none", "patch", "minor", "major")
 
 
@@ -56,7 +57,7 @@ def suggestions(
     touched = {file.path for file in files}
     for name in sorted(before.parts.rulesets.keys() & after.parts.rulesets.keys()):
         # Whether a rule set is on is said by the bundle, and what a bundle sets is no part of the rule set's version.
-        own = [change for change in changed if change.ruleset == name and change.kind in {"rule", "table", "derive", "neutral"}]
+        own = [change for change in changed if change.ruleset == name and change.kind in _OWN and _by_file(before, after, change)]
         own += [change for change in changed if change.kind == "setting" and _moved_default(before, after, name, change)]
         own_flips = [flip for flip in flips if flip.cause and any(change in own for change in flip.cause.changes)]
         levels = list(_levels(own, own_flips, _of(gone, name), _of(new, name))) if own else []
@@ -66,6 +67,18 @@ def suggestions(
             versions = before.parts.rulesets[name].version, after.parts.rulesets[name].version
             found.append(_suggestion(name, *versions, levels))
     return found
+
+
+def _by_file(before: Side, after: Side, change: Change) -> bool:
+    """Return whether the rule set's file makes a change, and not what a bundle does with single rules."""
+    if change.kind not in {"rule", "maturity"}:
+        return True
+    ruleset, _, rule_id = change.name.partition("/")
+    sides = aligned(*({rule.id: rule for rule in side.parts.rulesets[ruleset].rules} for side in (before, after)))
+    first, second = (rules.get(rule_id) for rules in sides)
+    if first is None or second is None:
+        return True
+    return (rule_meaning(first), first.maturity) != (rule_meaning(second), second.maturity)
 
 
 def _moved_default(before: Side, after: Side, ruleset: str, change: Change) -> bool:

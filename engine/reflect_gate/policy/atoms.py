@@ -10,6 +10,8 @@ cases that the text keeps, so no literal is certain of it, but one thing is: a t
 
 from __future__ import annotations
 
+import functools
+
 __all__ = ["ATOM_LIMIT", "BEYOND", "atoms", "searched"]
 
 ATOM_LIMIT = 160
@@ -34,6 +36,7 @@ def searched(text: str) -> str:
     return text if text.isascii() else text + BEYOND
 
 
+@functools.lru_cache(maxsize=4096)  # The bundles of a policies file share nearly all of their patterns.
 def atoms(pattern: str) -> tuple[tuple[str, ...], ...]:
     """Return sets of literals, sorted: every text that `pattern` matches holds one of each; no sets where nothing is certain."""
     reader = _Reader(pattern)

@@ -2,6 +2,8 @@
 
 What a run showed is compared with what the case expects: the verdict or status, the reason, the findings as a set, and what
 must fire or stay silent. `policy test`, coverage and mutation testing judge by this module alone, so that they agree on a case.
+
+A case that names experimental rules is judged as if these decided; any other one as the gate decides.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ..errors import did_you_mean
+from ..errors import ReflectGateError, did_you_mean
 from ..facts import Domain, Fact, load_vocabulary
 from ..infer.explain import derive
 from ..resources import data_path
@@ -23,7 +25,9 @@ from .bundle import Bundle
 from .case_files import CaseDecl, CasesFile, ExpectedFinding, FactDecl
 from .loading import load_bundle
 from .model import EncodedFact, Firing, Interner, Program
+from .naming import with_live_names
 from .problems import Problems
+from .selecting import rules_of
 from .source import ScalarNode
 from .values import Misfit, Value, constant, encode
 
@@ -44,6 +48,9 @@ __all__ = [
     "summed_up",
     "wanted",
 ]
+
+
+_Names: TypeAlias = tuple[str, ...]
 
 
 class Found(NamedTuple):
@@ -104,48 +111,80 @@ class Shelf:
 
     def __init__(self, policies: str | Path | None) -> None:
         self._policies = policies
-        self._loaded: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Bundle] = {}
+        self._loaded: dict[tuple[str, _Names, _Names, _Names], Bundle] = {}
 
-    def load(self, name: str, enable: tuple[str, ...] = (), disable: tuple[str, ...] = ()) -> Bundle:
-        """Return a bundle with some rule sets switched; an empty name is the default bundle."""
-        key = (name, enable, disable)
+    def load(self, name: str, enable: _Names = (), disable: _Names = (), experimental: _Names = ()) -> Bundle:
+        """Return a bundle with some rule sets switched, and rules promoted; an empty name is the default bundle."""
+        key = (name, enable, disable, experimental)
         if key not in self._loaded:
-            self._loaded[key] = load_bundle(name or None, policies=self._policies, enable=enable, disable=disable, cache=False)
+            self._loaded[key] = load_bundle(
+                name or None,
+                policies=self._policies,
+                enable=enable,
+                disable=disable,
+                experimental=experimental,
+                cache=False,
+            )
         return self._loaded[key]
 
-    def alone(self, name: str, own: str) -> Bundle:
+    def alone(self, name: str, own: str, experimental: _Names = ()) -> Bundle:
         """Return a bundle with every rule set but `own` switched off."""
         whole = self.load(name)
         on = {ruleset.name for ruleset in whole.rulesets if ruleset.on}
         enable = () if own in on else (own,)
-        return self.load(name, enable, tuple(sorted(on - {own}))) if enable or on != {own} else whole
+        return self.load(name, enable, tuple(sorted(on - {own})), experimental)
 
 
 class Bench:
     """The cases of one rule set; each bundle is made ready once."""
 
     def __init__(self, cases: CasesFile, policies: str | Path | None, shelf: Shelf | None = None) -> None:
-        self.cases = cases
         self._shelf = shelf or Shelf(policies)
-        self._gates: dict[str, Runtime] = {}
+        self._gates: dict[tuple[str, _Names], Runtime] = {}
+        self.cases, self.notices = with_live_names(cases, self._renamed(cases.ruleset))
 
-    def alone(self, name: str) -> Runtime:
+    def _renamed(self, ruleset: str) -> Mapping[str, str]:
+        """Return the live names of rules by old ones; where the policies are broken, running a case says so."""
+        try:
+            return self._shelf.alone("", ruleset).renamed
+        except ReflectGateError:
+            return {}
+
+    def old_names(self, case: CaseDecl) -> list[str]:
+        """Return what the rules that a case names were called before."""
+        named = {f"{self.cases.ruleset}/{name}" for name in rules_of(case)}
+        renamed = self._renamed(self.cases.ruleset)
+        return [old.partition("/")[2] for old, now in renamed.items() if now in named]
+
+    def alone(self, name: str, experimental: _Names = ()) -> Runtime:
         """Return the bundle with every other rule set switched off, on both engines where the C module can be had."""
-        if name not in self._gates:
+        key = (name, experimental)
+        if key not in self._gates:
             from ..runtime import Runtime
 
-            wanted = self._shelf.alone(name, self.cases.ruleset)
+            wanted = self._shelf.alone(name, self.cases.ruleset, experimental).alone()
             both = durable_available()
-            self._gates[name] = Runtime(wanted._replace(engine="durable", cross_check=True) if both else wanted)
-        return self._gates[name]
+            self._gates[key] = Runtime(wanted._replace(engine="durable", cross_check=True) if both else wanted)
+        return self._gates[key]
 
-    def whole(self, name: str) -> Bundle:
-        """Return the bundle that a case of a request names."""
-        return self._shelf.load(name)
+    def every_rule(self) -> Bundle:
+        """Return the rule set alone in the default bundle, with its experimental rules deciding."""
+        found = self._shelf.alone("", self.cases.ruleset)
+        return self.alone("", found.trial.rules if found.trial else ()).bundle
+
+    def gate(self, case: CaseDecl) -> Runtime:
+        """Return what judges a case of facts."""
+        return self.alone(case.bundle, _promoted(case, self._shelf.alone(case.bundle, self.cases.ruleset), self.cases.ruleset))
+
+    def whole(self, case: CaseDecl) -> Bundle:
+        """Return the bundle that judges a case of a request."""
+        found = self._shelf.load(case.bundle)
+        promoted = _promoted(case, found, self.cases.ruleset)
+        return (self._shelf.load(case.bundle, experimental=promoted) if promoted else found).alone()
 
     def encode(self, case: CaseDecl) -> Encoded:
         """Return a case of facts ready to run, or raise every reason why it cannot be."""
-        gate = self.alone(case.bundle)
+        gate = self.gate(case)
         stage = gate.bundle.ruleset(self.cases.ruleset).stage
         interner = gate.interner()
         facts = gate.encode(_facts(case.facts or (), gate.bundle, stage), interner)
@@ -153,7 +192,7 @@ class Bench:
 
     def run(self, case: CaseDecl) -> Judged:
         """Return how `case` came out; raises where it cannot be run."""
-        return self._run_facts(case) if case.request is None else self.judge(case, self.whole(case.bundle))
+        return self._run_facts(case) if case.request is None else self.judge(case, self.whole(case))
 
     def evidence(self, case: CaseDecl) -> Evidence:
         """Return the program that `case` runs, and every fact and firing of its run."""
@@ -168,7 +207,7 @@ class Bench:
         from ..stages._case import Case
         from ..stages._prepare import prepare
 
-        bundle = self.whole(case.bundle)
+        bundle = self.whole(case)
         gate = runtime(bundle)
         record: Any = case.request["record"]
         run = judge(Case(case.request, prepare(record, bundle.limits), bundle, gate.lexicons), gate)
@@ -214,6 +253,13 @@ def observed(program: Program, stage: str, interner: Interner, fired: Sequence[F
     spec = load_vocabulary().stages[stage]
     verdict = max((said.verdict for said in found), key=spec.verdicts.index, default=spec.default)
     return Observed(verdict, "", found, frozenset(rules[index].id for index, _ in fired))
+
+
+def _promoted(case: CaseDecl, bundle: Bundle, own: str) -> _Names:
+    """Return the experimental rules that a case names."""
+    looking = bundle.trial.rules if bundle.trial else ()
+    named = {f"{own}/{name}" for name in rules_of(case)}
+    return tuple(name for name in looking if name in named)
 
 
 def _firing(case: CaseDecl) -> frozenset[str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 from .._canonical import digest
+from .._hashing import fingerprint
 from ..errors import ReflectGateError, Source, did_you_mean
 from ..facts import Vocabulary, load_vocabulary
 from ..resources import data_path
-from .bundle import Bundle, Change, Lexicon, LoadRequest, RuleSet, Setting
+from .bundle import Bundle, Change, Lexicon, LoadRequest, RuleSet, Setting, Trial
 from .check import check_ruleset
 from .checked import CheckedSet, known
 from .codec import encode_program
@@ -24,6 +24,7 @@ from .model import Program
 from .parsed import BundleDecl, LexiconFile, PoliciesFile, RuleFile
 from .problems import Problems
 from .resolve import Choice, resolve_chain, resolve_lexicons, resolve_rulesets, resolve_settings
+from .roles import Roles, beside, deciding, deprecations, resolve_roles
 from .source import MAX_BYTES
 from .values import parse_date, show
 
@@ -65,7 +66,7 @@ class Inputs:
             reason = (error.strerror or type(error).__name__).lower()
             problems.add("policy-file", f"`{path}` cannot be read: {reason}", source)
             return None
-        self.files[str(path)] = hashlib.sha256(data).hexdigest()
+        self.files[str(path)] = fingerprint(data)
         return data
 
 
@@ -80,6 +81,7 @@ class Parts:
     lexicons: Mapping[str, LexiconFile]
     unread_rulesets: frozenset[str]
     unread_lexicons: frozenset[str]
+    roles: Roles = field(default_factory=Roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,14 @@ class Resolved:
     changes: tuple[Change, ...]
 
 
-def build_bundle(request: LoadRequest) -> tuple[Bundle, Inputs]:
-    """Return the bundle and what it was built from; raises `ReflectGateError` with every fault of every file."""
+def build_bundle(request: LoadRequest, rules: Path | None = None) -> tuple[Bundle, Inputs]:
+    """Return the bundle and what it was built from; raises `ReflectGateError` with every fault of every file.
+
+    The rule set in the file `rules` is on, and stands in for the one of its name where the bundle has it.
+    """
     problems, inputs = Problems(), Inputs()
-    parts = read_parts(request, inputs, problems)
+    instead = None if rules is None else _lone_ruleset(rules, inputs, problems)
+    parts = read_parts(request, inputs, problems, instead)
     resolved = resolve(parts, request, problems)
     inputs.read(data_path("schemas", "facts.json"), problems)
     return assemble(request, parts, resolved, problems), inputs
@@ -108,13 +114,37 @@ def assemble(request: LoadRequest, parts: Parts, resolved: Resolved, problems: P
     """
     vocabulary = load_vocabulary()
     checked = _check(parts, resolved, vocabulary, problems)
-    on = [part for part in checked if parts.choices[part.name].on]
     names = known(vocabulary, sorted(parts.lexicons), resolved.settings, {})
-    program = compile_program(on, names, problems)
+    sets = [deciding(part, parts.roles) for part in checked]
+    program = compile_program(_on(sets, parts), names, problems)
     problems.stop_if_any()
     if program is None:
         raise _raised(problems)
-    return _bundle(request, parts, resolved, checked, program)
+    bundle = _bundle(request, parts, resolved, sets, program)
+    looking = [beside(part, parts.roles) for part in checked]
+    if _on(looking, parts) == _on(sets, parts):
+        return bundle
+    tried = compile_program(_on(looking, parts), names, problems)
+    problems.stop_if_any()
+    return bundle if tried is None else _with_trial(bundle, parts, looking, tried)
+
+
+def _on(sets: Sequence[CheckedSet], parts: Parts) -> list[CheckedSet]:
+    return [part for part in sets if parts.choices[part.name].on]
+
+
+def _with_trial(bundle: Bundle, parts: Parts, sets: Sequence[CheckedSet], program: Program) -> Bundle:
+    """Return a bundle with what it would be if the rules that look on decided."""
+    from ..infer.generate import generate
+
+    # Asked of the engine here, as for the rules that decide: what no evaluation could use is refused at load.
+    _engine(parts.policies, program)
+    own = {rule.name for rule in bundle.program.rules}
+    looking = tuple(sorted(rule.name for rule in program.rules if rule.name not in own))
+    trial = Trial(looking, "", program, _rulesets(parts, sets), generate(program))
+    promoted = bundle._replace(program=program, rulesets=trial.rulesets, trial=None)
+    bundle = bundle._replace(trial=trial._replace(digest=digest(meaning(promoted))))
+    return bundle._replace(digest=digest(meaning(bundle)))
 
 
 def _raised(problems: Problems) -> ReflectGateError:
@@ -148,8 +178,19 @@ def lexicon_files(policies: PoliciesFile) -> tuple[Path, list[Path]]:
     return folder, sorted(path for path in folder.glob("*.yaml") if not path.name.endswith(_CASES))
 
 
-def read_parts(request: LoadRequest, inputs: Inputs, problems: Problems) -> Parts:
-    """Return the files of a bundle; faults that leave nothing to go on with are raised, the others go to `problems`."""
+def _lone_ruleset(path: Path, inputs: Inputs, problems: Problems) -> RuleFile:
+    data = inputs.read(path, problems)
+    file = None if data is None else load_ruleset(data, str(path), problems)
+    if file is None:
+        raise _raised(problems)
+    return file
+
+
+def read_parts(request: LoadRequest, inputs: Inputs, problems: Problems, instead: RuleFile | None = None) -> Parts:
+    """Return the files of a bundle; faults that leave nothing to go on with are raised, the others go to `problems`.
+
+    `instead` is a rule set that stands in for the file of its name, and is on.
+    """
     if not parse_date(request.as_of):
         raise ReflectGateError("policy-date", f"`as_of` must be a date `YYYY-MM-DD`, not `{request.as_of[:40]}`")
     policies = read_policies(request.policies, inputs, problems)
@@ -157,11 +198,18 @@ def read_parts(request: LoadRequest, inputs: Inputs, problems: Problems) -> Part
         raise _raised(problems)
     chain = resolve_chain(policies, request.name, problems)
     choices = resolve_rulesets(chain, request.enable, request.disable, problems)
-    rulesets = {name: _read_ruleset(name, choice, policies, inputs, problems) for name, choice in choices.items()}
+    if instead is not None:
+        choices = dict(sorted({**choices, instead.name: Choice(True, "", instead.source)}.items()))
+    rulesets = {
+        name: instead if instead and instead.name == name else _read_ruleset(name, choice, policies, inputs, problems)
+        for name, choice in choices.items()
+    }
     folder, paths = lexicon_files(policies)
     inputs.folders[str(folder)] = [path.name for path in paths]
     if policies.lexicons and not folder.is_dir():
         problems.add("policy-file", f"`{folder}` is no folder of lexicons", Source(policies.file))
+    read, unread = _present(rulesets), frozenset(name for name, file in rulesets.items() if file is None)
+    roles = resolve_roles(chain, read, unread, request.enable, request.disable, request.experimental, problems)
     lexicons: dict[str, LexiconFile | None] = {}
     for path in paths:
         data = inputs.read(path, problems)
@@ -171,10 +219,11 @@ def read_parts(request: LoadRequest, inputs: Inputs, problems: Problems) -> Part
         policies,
         chain,
         choices,
-        _present(rulesets),
+        read,
         _present(lexicons),
-        frozenset(name for name, file in rulesets.items() if file is None),
+        unread,
         frozenset(name for name, file in lexicons.items() if file is None),
+        roles,
     )
 
 
@@ -222,8 +271,7 @@ def _bundle(request: LoadRequest, parts: Parts, resolved: Resolved, checked: Seq
     from ..measure import MEASURES
 
     leaf = parts.chain[-1]
-    stages = {part.name: part for part in checked}
-    rulesets = tuple(_ruleset(parts.rulesets[name], choice, stages[name]) for name, choice in parts.choices.items())
+    on = [parts.rulesets[name] for name, choice in parts.choices.items() if choice.on]
     engine, cross_check = _engine(parts.policies, program)
     bundle = Bundle(
         name=leaf.name,
@@ -232,7 +280,7 @@ def _bundle(request: LoadRequest, parts: Parts, resolved: Resolved, checked: Seq
         doc=leaf.doc,
         file=parts.policies.file,
         program=program,
-        rulesets=rulesets,
+        rulesets=_rulesets(parts, checked),
         lexicons=resolved.lexicons,
         settings=resolved.settings,
         changes=resolved.changes,
@@ -241,13 +289,19 @@ def _bundle(request: LoadRequest, parts: Parts, resolved: Resolved, checked: Seq
         cross_check=cross_check,
         measures=dict(sorted(MEASURES.items())),
         generated=generate(program),
+        renamed=parts.roles.renamed,
+        notices=(*parts.roles.notices, *deprecations(on, parts.roles.off)),
     )
     return bundle._replace(digest=digest(meaning(bundle)))
 
 
 def meaning(bundle: Bundle) -> dict[str, object]:
-    """Return what decides in a bundle, which is what its digest is of."""
+    """Return what decides in a bundle or looks on, which is what its digest is of; a rule that is simply stable adds nothing."""
+    program = bundle.trial.program if bundle.trial else bundle.program
+    maturity = {rule.name: rule.maturity for rule in program.rules if rule.maturity != "stable"}
     return {
+        **({"maturity": maturity} if maturity else {}),
+        **({"trial": encode_program(program, meaning_only=True)} if bundle.trial else {}),
         "form": _DIGEST_FORM,
         "as_of": bundle.as_of,
         "engine": {"mode": bundle.engine, "cross_check": bundle.cross_check},
@@ -262,6 +316,11 @@ def meaning(bundle: Bundle) -> dict[str, object]:
         },
         "program": encode_program(bundle.program, meaning_only=True),
     }
+
+
+def _rulesets(parts: Parts, checked: Sequence[CheckedSet]) -> tuple[RuleSet, ...]:
+    found = {part.name: part for part in checked}
+    return tuple(_ruleset(parts.rulesets[name], choice, found[name]) for name, choice in parts.choices.items())
 
 
 def _ruleset(file: RuleFile, choice: Choice, checked: CheckedSet) -> RuleSet:

@@ -3,19 +3,29 @@
 Nothing here imports a YAML reader: a warm load must cost milliseconds. What builds a bundle is imported when it is needed.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of the tuples would be compiled at every start.
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from types import CodeType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 from ..config import Limits
 from ..errors import ReflectGateError, Source, did_you_mean
 from .model import Program
 
-__all__ = ["Bundle", "Change", "Group", "Lexicon", "LoadRequest", "RuleSet", "Setting", "SettingValue"]
+__all__ = [
+    "Bundle",
+    "Change",
+    "Group",
+    "Lexicon",
+    "LoadRequest",
+    "Notice",
+    "RuleSet",
+    "Setting",
+    "SettingValue",
+    "Trial",
+]
 
 SettingValue: TypeAlias = bool | int | Decimal | str
 
@@ -79,11 +89,30 @@ class Change(NamedTuple):
     applied: bool
 
 
+class Notice(NamedTuple):
+    """What works and is to be changed: a deprecated rule, or an old name, at the place that says it."""
+
+    code: str
+    message: str
+    origin: Source
+
+
+class Trial(NamedTuple):
+    """What a bundle would be if its experimental rules decided; `rules` names those that only look on, as `ruleset/rule`."""
+
+    rules: tuple[str, ...]
+    digest: str
+    program: Program
+    rulesets: tuple[RuleSet, ...]
+    generated: str | CodeType = ""
+
+
 class Bundle(NamedTuple):
     """Everything that decides: compiled rules, lexicons, settings, limits, engine. Equal digests decide alike.
 
     `generated` is the compiled engine's Python, as text or as code, empty where none was generated; it follows
-    from `program`, so it is not digested.
+    from `program`, so it is not digested. `trial` is there where experimental rules look on; `renamed` maps old names of rules to
+    live ones.
     """
 
     name: str
@@ -101,6 +130,9 @@ class Bundle(NamedTuple):
     cross_check: bool
     measures: Mapping[str, str]
     generated: str | CodeType = ""
+    trial: Trial | None = None
+    renamed: Mapping[str, str] = {}
+    notices: tuple[Notice, ...] = ()
 
     def ruleset(self, name: str) -> RuleSet:
         """Return the rule set called `name`, on or off; `policy-unknown-ruleset` where the bundle has none."""
@@ -113,6 +145,17 @@ class Bundle(NamedTuple):
     def rulesets_of(self, stage: str) -> tuple[RuleSet, ...]:
         """Return the rule sets of a stage, on or off, by name."""
         return tuple(ruleset for ruleset in self.rulesets if ruleset.stage == stage)
+
+    def alone(self) -> Self:
+        """Return the bundle without those that look on: what is to judge often, and is asked for its decision alone."""
+        return self._replace(trial=None) if self.trial else self
+
+    def trying(self) -> Self:
+        """Return the bundle in which its experimental rules decide; itself where it has none that look on."""
+        if self.trial is None:
+            return self
+        _, digest, program, rulesets, generated = self.trial
+        return self._replace(digest=digest, program=program, rulesets=rulesets, generated=generated, trial=None)
 
     def setting(self, key: str) -> SettingValue:
         """Return the value of `ruleset.setting`; `policy-unknown-setting` where there is none."""
@@ -132,3 +175,4 @@ class LoadRequest(NamedTuple):
     enable: tuple[str, ...]
     disable: tuple[str, ...]
     as_of: str
+    experimental: tuple[str, ...] = ()

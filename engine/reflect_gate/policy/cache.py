@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
-import importlib.util
 import os
 import stat
 import sys
@@ -18,20 +16,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
-from .._canonical import digest
+from .._canonical import plain_digest
+from .._hashing import fingerprint
+from .._reading import loads
 from ..config import cache_dir
 from ..errors import ReflectGateError
 from .bundle import Bundle, LoadRequest
-from .codec import decode_bundle, encode_bundle
+from .codec import KeptLexicons, decode_bundle, encode_bundle
 
 if TYPE_CHECKING:
     from .build import Inputs
 
 __all__ = ["cache_folder", "fetch", "keep"]
 
-_FORM: Final = 1
+_FORM: Final = 2
 _KEPT: Final = 64
 _MAX_BYTES: Final = 64 * 1_048_576
 _DIGEST_BYTES: Final = 64
@@ -51,10 +49,11 @@ def fetch(request: LoadRequest) -> tuple[str, Bundle | None]:
         data = _read(cache_folder() / key)
         if data is None:
             return key, None
-        entry = orjson.loads(data)
+        head, _, lexicons = data.partition(b"\n")
+        entry = loads(head)
         if entry["form"] != _FORM or entry["key"] != key or not _current(entry):
             return key, None
-        return key, decode_bundle(entry["bundle"])
+        return key, decode_bundle(entry["bundle"], KeptLexicons(lexicons))
     except Exception:  # noqa: BLE001 - whatever is wrong with an entry, the bundle is built from its files
         return key, None
 
@@ -65,13 +64,18 @@ def keep(key: str, bundle: Bundle, inputs: Inputs) -> None:
         folder = _own_folder()
         if folder is None:
             return
-        entry = {"form": _FORM, "key": key, "files": inputs.files, "folders": inputs.folders, "bundle": encode_bundle(bundle)}
-        data = orjson.dumps(entry)
+        import orjson
+
+        encoded = encode_bundle(bundle)
+        lexicons = encoded.pop("lexicons")
+        entry = {"form": _FORM, "key": key, "files": inputs.files, "folders": inputs.folders, "bundle": encoded}
+        # A line of its own, which only those read that match phrases.
+        data = orjson.dumps(entry) + b"\n" + orjson.dumps(lexicons)
         temporary = folder / f".{key[:16]}.{os.getpid()}.{os.urandom(8).hex()}"
         try:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
             with os.fdopen(handle, "wb") as stream:
-                stream.write(hashlib.sha256(data).hexdigest().encode() + data)
+                stream.write(fingerprint(data).encode() + data)
             temporary.replace(folder / key)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -80,26 +84,28 @@ def keep(key: str, bundle: Bundle, inputs: Inputs) -> None:
 
 
 def _key(request: LoadRequest) -> str:
+    from importlib.util import find_spec
+
     from .. import __version__
     from ..measure import MEASURES
 
-    return digest(
-        {
-            "form": _FORM,
-            "version": __version__,
-            "python": [sys.implementation.cache_tag, sys.hexversion],
-            "makers": _makers(),
-            "measures": MEASURES,
-            "durable": importlib.util.find_spec("durable_rules_engine") is not None,
-            "data": os.environ.get("REFLECT_GATE_DATA", ""),
-            "name": request.name,
-            "policies": str(request.policies),
-            "set": request.set_,
-            "enable": request.enable,
-            "disable": request.disable,
-            "as_of": request.as_of,
-        }
-    )
+    asked: list[Any] = [
+        ["form", _FORM],
+        ["version", __version__],
+        ["python", sys.implementation.cache_tag, sys.hexversion],
+        ["makers", *_makers()],
+        ["measures", sorted(MEASURES.items())],
+        ["durable", find_spec("durable_rules_engine") is not None],
+        ["data", os.environ.get("REFLECT_GATE_DATA", "")],
+        ["name", request.name],
+        ["policies", str(request.policies)],
+        ["set", *request.set_],
+        ["enable", *request.enable],
+        ["disable", *request.disable],
+        ["as_of", request.as_of],
+        ["experimental", *request.experimental],
+    ]
+    return plain_digest(asked)
 
 
 @functools.cache
@@ -123,7 +129,7 @@ def _read(path: Path) -> bytes | None:
         if not _trusted(status, stat.S_ISREG) or status.st_size > _MAX_BYTES:
             return None
         claimed, data = stream.read(_DIGEST_BYTES), stream.read()
-    return data if hashlib.sha256(data).hexdigest().encode() == claimed else None
+    return data if fingerprint(data).encode() == claimed else None
 
 
 def _trusted(status: os.stat_result, kind: Any) -> bool:
@@ -143,7 +149,7 @@ def _current(entry: dict[str, Any]) -> bool:
             return False
     for file, expected in entry["files"].items():
         with open(file, "rb") as stream:  # noqa: PTH123 - half the time of `Path.read_bytes`, for every file at every start
-            if hashlib.sha256(stream.read()).hexdigest() != expected:
+            if fingerprint(stream.read()) != expected:
                 return False
     return True
 

@@ -9,12 +9,13 @@ an unknown rule, a failing engine or an empty selection is itself a failed resul
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
 from ..errors import ReflectGateError, Source
 from .bench import Bench, Shelf, summed_up, wanted
+from .bundle import Notice
 from .case_files import CASES_SUFFIX, CaseDecl, CasesFile, load_cases
 from .lexicon_cases import CaseResult, run_lexicon_cases
 from .problems import Problems
@@ -26,13 +27,19 @@ _IS_LEXICON: Final = re.compile(rb"^lexicon:", re.MULTILINE)
 _IS_POLICIES: Final = re.compile(rb"^policies:", re.MULTILINE)
 
 
-def run_cases(paths: Iterable[str | Path], policies: str | Path | None = None, pattern: str | None = None) -> list[CaseResult]:
+def run_cases(
+    paths: Iterable[str | Path],
+    policies: str | Path | None = None,
+    pattern: str | None = None,
+    tell: Callable[[Notice], object] = lambda _: None,
+) -> list[CaseResult]:
     """Return the result of every case found at `paths`, in the order of the files.
 
     Args:
         paths: case files, rule files (their case file is meant), lexicon files, or folders of them; policies are passed over.
         policies: the policies file that the rules are loaded by; as for `load_bundle` where absent.
         pattern: run only the cases that it selects; see `selecting`.
+        tell: told of each old name of a rule that a case file holds.
 
     Returns:
         At least one result; a selection without a case is a failed one, as is a file that cannot be read.
@@ -41,7 +48,7 @@ def run_cases(paths: Iterable[str | Path], policies: str | Path | None = None, p
     results: list[CaseResult] = []
     shelf = Shelf(policies)
     for path in case_files(given):
-        results += _run_file(path, policies, chosen, shelf)
+        results += _run_file(path, policies, chosen, shelf, tell)
     if not results:
         message = f"`{pattern}` selects no case" if pattern else "no case was found"
         results.append(CaseResult("", "", False, message, ", ".join(str(path) for path in given), 0))
@@ -80,7 +87,8 @@ def run_case(bench: Bench, case: CaseDecl) -> CaseResult:
     try:
         judged = bench.run(case)
     except ReflectGateError as error:
-        message = "; ".join(f"{fault.message} [{fault.code}]" for fault in error.errors)
+        # With the place of each fault: it may be in a rule file, far from the case that it stops.
+        message = "; ".join(map(str, error.errors))
         return CaseResult(ruleset, case.id, False, message, file, line)
     if not judged.wrong:
         return CaseResult(ruleset, case.id, True, "", file, line)
@@ -106,7 +114,9 @@ def _has_cases_beside(path: Path) -> bool:
     return not path.name.endswith(CASES_SUFFIX) and _beside(path).is_file()
 
 
-def _run_file(path: Path, policies: str | Path | None, chosen: Selection, shelf: Shelf) -> list[CaseResult]:
+def _run_file(
+    path: Path, policies: str | Path | None, chosen: Selection, shelf: Shelf, tell: Callable[[Notice], object]
+) -> list[CaseResult]:
     name = path.name.removesuffix(CASES_SUFFIX).removesuffix(".yaml")
     if not chosen.may_hold(name):
         return []
@@ -123,7 +133,10 @@ def _run_file(path: Path, policies: str | Path | None, chosen: Selection, shelf:
             results = run_lexicon_cases(data, str(path), policies)
             return [result for result in results if chosen.takes(name, [result.id])]
         bench = Bench(read_cases(data, str(path)), policies, shelf)
-        return [run_case(bench, case) for case in bench.cases.cases if chosen.takes(name, names_of(case))]
+        for notice in bench.notices:
+            tell(notice)
+        selected = [case for case in bench.cases.cases if chosen.takes(name, [*names_of(case), *bench.old_names(case)])]
+        return [run_case(bench, case) for case in selected]
     except ReflectGateError as error:
         return [_broken(name, fault, path) for fault in error.errors]
 

@@ -51,7 +51,7 @@ def check_rule(
     if rule.broken or len(problems) > before:
         return None
     positive, negative = tuple(checker.positive), tuple(checker.negative)
-    return CheckedRule(rule.id, file.name, file.stage.text, rule.doc, positive, negative, heads, rule.source)
+    return CheckedRule(rule.id, file.name, file.stage.text, rule.doc, positive, negative, heads, rule.source, rule.maturity)
 
 
 class _RuleChecker:

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from ..errors import Source, did_you_mean
 from ..facts import Domain, Vocabulary
 from .bundle import Setting
-from .model import Join, Operator
+from .model import Join, Maturity, Operator
 
 __all__ = [
     "CONCLUSION",
@@ -89,6 +89,7 @@ class CheckedRule:
     negative: tuple[CheckedPattern, ...]
     heads: tuple[CheckedHead, ...]
     source: Source
+    maturity: Maturity = "stable"
 
     @property
     def name(self) -> str:

@@ -7,18 +7,20 @@ good for one interpreter only, which its name says.
 from __future__ import annotations
 
 import marshal
-from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import cached_property
 from types import CodeType
 from typing import Any, Final
 
+from .._reading import loads
 from ..config import Limits
 from ..errors import Source
-from .bundle import Bundle, Change, Group, Lexicon, RuleSet, Setting, SettingValue
+from .bundle import Bundle, Change, Group, Lexicon, Notice, RuleSet, Setting, SettingValue, Trial
 from .model import Head, Join, Pattern, Program, Rule, Stratum, Test, TypeDecl
 
-__all__ = ["decode_bundle", "encode_bundle", "encode_program"]
+__all__ = ["KeptLexicons", "decode_bundle", "encode_bundle", "encode_program"]
 
 _JOIN: Final = "j"
 _LIST: Final = "l"
@@ -44,8 +46,25 @@ def encode_bundle(bundle: Bundle) -> dict[str, object]:
         "engine": bundle.engine,
         "cross_check": bundle.cross_check,
         "measures": dict(bundle.measures),
-        "code": b64encode(marshal.dumps(_code(bundle.generated))).decode(),
+        "code": _kept(bundle.generated),
+        "trial": None if bundle.trial is None else _encode_trial(bundle.trial),
+        "renamed": dict(bundle.renamed),
+        "notices": _lists(bundle.notices),
     }
+
+
+def _encode_trial(trial: Trial) -> dict[str, object]:
+    return {
+        "rules": list(trial.rules),
+        "digest": trial.digest,
+        "program": encode_program(trial.program),
+        "rulesets": _lists(trial.rulesets),
+        "code": _kept(trial.generated),
+    }
+
+
+def _kept(generated: str | CodeType) -> str:
+    return b2a_base64(marshal.dumps(_code(generated)), newline=False).decode()
 
 
 def _code(generated: str | CodeType) -> CodeType:
@@ -53,7 +72,7 @@ def _code(generated: str | CodeType) -> CodeType:
 
 
 def _loaded(text: str) -> CodeType:
-    found = marshal.loads(b64decode(text))  # noqa: S302 -- an entry is the user's own file, whole by its digest
+    found = marshal.loads(a2b_base64(text))  # noqa: S302 -- an entry is the user's own file, whole by its digest
     if not isinstance(found, CodeType):
         raise TypeError("no code")
     return found
@@ -106,7 +125,7 @@ class _Encoder:
             rule.stage,
             rule.stratum,
             *body,
-            *([] if self._bare else [rule.doc, self._place(rule.source)]),
+            *([] if self._bare else [rule.doc, self._place(rule.source), rule.maturity]),
         ]
 
     def _pattern(self, pattern: Pattern) -> list[object]:
@@ -137,8 +156,28 @@ def _value(value: SettingValue) -> list[object]:
     return ["d", format(value, "f")] if isinstance(value, Decimal) else ["v", value]
 
 
-def decode_bundle(data: Mapping[str, Any]) -> Bundle:
-    """Return the bundle that `encode_bundle` made `data` of; any `Exception` where it did not."""
+class KeptLexicons(Mapping[str, Lexicon]):
+    """Lexicons as JSON that is read when one is asked for: a process that looks after a store matches no phrases."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    @cached_property
+    def _found(self) -> Mapping[str, Lexicon]:
+        return _lexicons(loads(self._data))
+
+    def __getitem__(self, name: str) -> Lexicon:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def decode_bundle(data: Mapping[str, Any], lexicons: Mapping[str, Lexicon] | None = None) -> Bundle:
+    """Return the bundle that `encode_bundle` made `data` of, with `lexicons` in place of its own; else any `Exception`."""
     return Bundle(
         name=data["name"],
         digest=data["digest"],
@@ -146,14 +185,8 @@ def decode_bundle(data: Mapping[str, Any]) -> Bundle:
         doc=data["doc"],
         file=data["file"],
         program=_program(data["program"]),
-        rulesets=tuple(
-            RuleSet(name, version, stage, on, neutral, doc, file, Source(*origin), decides)
-            for name, version, stage, on, neutral, doc, file, origin, decides in data["rulesets"]
-        ),
-        lexicons={
-            name: Lexicon(name, version, doc, tuple([_group(*entry) for entry in groups]))
-            for name, version, doc, groups in data["lexicons"]
-        },
+        rulesets=_rulesets(data["rulesets"]),
+        lexicons=_lexicons(data["lexicons"]) if lexicons is None else lexicons,
         settings={
             key: Setting(Decimal(value) if kind == "d" else value, doc, Source(*origin), reason, owner, expires)
             for key, (kind, value), doc, origin, reason, owner, expires in data["settings"]
@@ -167,7 +200,28 @@ def decode_bundle(data: Mapping[str, Any]) -> Bundle:
         cross_check=data["cross_check"],
         measures=data["measures"],
         generated=_loaded(data["code"]),
+        trial=None if data["trial"] is None else _trial(data["trial"]),
+        renamed=data["renamed"],
+        notices=tuple([Notice(code, message, Source(*origin)) for code, message, origin in data["notices"]]),
     )
+
+
+def _lexicons(rows: Sequence[Any]) -> dict[str, Lexicon]:
+    return {name: Lexicon(name, version, doc, tuple([_group(*entry) for entry in groups])) for name, version, doc, groups in rows}
+
+
+def _rulesets(rows: Sequence[Any]) -> tuple[RuleSet, ...]:
+    return tuple(
+        [
+            RuleSet(name, version, stage, on, neutral, doc, file, Source(*origin), decides)
+            for name, version, stage, on, neutral, doc, file, origin, decides in rows
+        ]
+    )
+
+
+def _trial(data: Mapping[str, Any]) -> Trial:
+    rules, generated = tuple(data["rules"]), _loaded(data["code"])
+    return Trial(rules, data["digest"], _program(data["program"]), _rulesets(data["rulesets"]), generated)
 
 
 def _group(id_: str, doc: str, patterns: list[str], atoms: list[list[list[str]]]) -> Group:
@@ -187,7 +241,7 @@ def _program(data: Mapping[str, Any]) -> Program:
 
 
 def _rule(index: int, entry: Sequence[Any], files: Sequence[str]) -> Rule:
-    id_, ruleset, stage, stratum, positive, negative, heads, doc, (file, line, column) = entry
+    id_, ruleset, stage, stratum, positive, negative, heads, doc, (file, line, column), maturity = entry
     return Rule(
         index,
         id_,
@@ -199,6 +253,7 @@ def _rule(index: int, entry: Sequence[Any], files: Sequence[str]) -> Rule:
         tuple([_pattern(parts, True, files) for parts in negative]),
         tuple([Head(type_, tuple([_plain(value) for value in values])) for type_, values in heads]),
         Source(files[file], line, column),
+        maturity,
     )
 
 

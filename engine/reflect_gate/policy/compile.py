@@ -87,6 +87,7 @@ class _Linker:
             tuple(map(self._pattern, rule.negative)),
             tuple(Head(self._type(head.type), tuple(map(self._value, head.values))) for head in rule.heads),
             _short(rule.source),
+            rule.maturity,
         )
 
     def _pattern(self, pattern: CheckedPattern) -> Pattern:

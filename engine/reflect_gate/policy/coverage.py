@@ -151,11 +151,12 @@ def coverage(paths: Iterable[str | Path], policies: str | Path | None = None, pa
 
 
 def _ruleset(bench: Bench, chosen: Selection, found: Coverage) -> None:
-    selected = [case for case in bench.cases.cases if chosen.takes(bench.cases.ruleset, names_of(case))]
+    named = ((case, [*names_of(case), *bench.old_names(case)]) for case in bench.cases.cases)
+    selected = [case for case, names in named if chosen.takes(bench.cases.ruleset, names)]
     if not selected:
         return
     own = bench.cases.ruleset
-    _declare(bench.alone("").bundle, own, found)
+    _declare(bench.every_rule(), own, found)
     for case in selected:
         try:
             evidence = bench.evidence(case)

@@ -10,6 +10,7 @@ __all__ = ["describe"]
 
 def describe(bundle: Bundle) -> dict[str, object]:
     """Return what is in force and where it comes from; values are exact text, origins `file:line:col`."""
+    looking = bundle.trial.rules if bundle.trial else ()
     return {
         "name": bundle.name,
         "doc": bundle.doc,
@@ -35,8 +36,16 @@ def describe(bundle: Bundle) -> dict[str, object]:
             for lexicon in bundle.lexicons.values()
         ],
         "rules": [
-            {"name": rule.name, "stage": rule.stage, "stratum": rule.stratum, "doc": rule.doc, "origin": str(rule.source)}
-            for rule in bundle.program.rules
+            {
+                "name": rule.name,
+                "stage": rule.stage,
+                "stratum": rule.stratum,
+                "doc": rule.doc,
+                "origin": str(rule.source),
+                "maturity": rule.maturity,
+                "decides": rule.name not in looking,
+            }
+            for rule in bundle.trying().program.rules
         ],
         "changes": [_change(change) for change in bundle.changes],
     }

@@ -40,16 +40,17 @@ class Judge:
         for case in bench.cases.cases:
             if case.request is None:
                 encoded = bench.encode(case)
-                if case.bundle not in engines:
-                    engines[case.bundle] = Compiled(encoded.gate.program)
-                fired = _run(engines[case.bundle], encoded)
+                key = encoded.gate.bundle.digest
+                if key not in engines:
+                    engines[key] = Compiled(encoded.gate.program)
+                fired = _run(engines[key], encoded)
                 self._ready.append(_Ready(case, encoded, tuple(fired)))
 
     def killer(self, mutant: Mutant) -> str:
         """Return `case <id>` of the first case that fails with `mutant`, empty where none does."""
         engines: dict[str, Compiled | None] = {}
         for ready in self._ready:
-            name = ready.case.bundle
+            name = ready.encoded.gate.bundle.digest
             if name not in engines:
                 engines[name] = _engine(ready.encoded.gate.program, mutant)
             engine = engines[name]
@@ -61,7 +62,7 @@ class Judge:
         return ""
 
     def _request_fails(self, case: CaseDecl, mutant: Mutant) -> bool:
-        bundle = self._bench.whole(case.bundle)
+        bundle = self._bench.whole(case)
         program = apply(bundle.program, mutant)
         if program is None:
             return False
@@ -73,7 +74,8 @@ class Judge:
 
 def changed(bundle: Bundle, program: Program, name: str) -> Bundle:
     """Return `bundle` with another program, on the compiled engine; `name` tells it apart from every other."""
-    return bundle._replace(program=program, digest=f"{bundle.digest}+{name}", engine="compiled", cross_check=False, generated="")
+    digest = f"{bundle.digest}+{name}"
+    return bundle.alone()._replace(program=program, digest=digest, engine="compiled", cross_check=False, generated="")
 
 
 def _engine(program: Program, mutant: Mutant) -> Compiled | None:

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeGuard, get_args
 
 from ..errors import Source
 from .fields import Fields, as_items, as_map, as_name, as_scalar, no_such_key
+from .load_maturity import KEYS, check_lives, read_life
 from .model import Operator
 from .parsed import ColumnsDecl, DeriveDecl, HeadDecl, PatternDecl, RuleDecl, RuleFile, SettingDecl, TableDecl, TestDecl
 from .problems import Problems
@@ -44,6 +45,7 @@ def load_ruleset(data: bytes, file: str, problems: Problems) -> RuleFile | None:
     derive = {declared.name: declared for declared in _derive(fields, problems)}
     before = len(problems)
     rules = _rules(fields, problems)
+    check_lives(rules, version, problems)
     broken = len(problems) > before
     lost = any(not isinstance(fields.get(key), MapNode | None) for key in ("settings", "tables", "derive"))
     if not name or stage is None or neutral is None or lost:
@@ -181,7 +183,7 @@ def _rules(fields: Fields, problems: Problems) -> tuple[RuleDecl, ...]:
 
 def _rule(node: Node, problems: Problems) -> RuleDecl | None:
     before = len(problems)
-    parts = Fields(node, "a rule", problems, required=("id", "doc", "when", "then"))
+    parts = Fields(node, "a rule", problems, required=("id", "doc", "when", "then"), optional=KEYS)
     rule_id, doc = parts.name("id"), parts.text("doc")
     when = [pattern for item in parts.items("when") if (pattern := _pattern(item, problems))]
     then = [head for item in parts.items("then") if (head := _head(item, problems))]
@@ -189,8 +191,9 @@ def _rule(node: Node, problems: Problems) -> RuleDecl | None:
         listed = parts.get(key)
         if isinstance(listed, ListNode) and not listed.items:
             problems.add("policy-shape", f"`{key}` of a rule needs at least one entry", listed.source)
+    life = read_life(parts, problems)
     broken = len(problems) > before
-    return RuleDecl(rule_id, doc, tuple(when), tuple(then), _place(parts, "id"), broken) if rule_id else None
+    return RuleDecl(rule_id, doc, tuple(when), tuple(then), _place(parts, "id"), broken, *life) if rule_id else None
 
 
 def _single(node: Node, what: str, problems: Problems) -> tuple[ScalarNode, Node] | None:

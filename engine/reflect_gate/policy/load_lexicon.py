@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from pathlib import PurePath
 from typing import Final
@@ -82,18 +83,21 @@ def _patterns(parts: Fields, problems: Problems) -> tuple[ScalarNode, ...]:
 
 def check_lexicon_pattern(pattern: ScalarNode, problems: Problems) -> bool:
     """Note why `pattern` could not be matched or would match everywhere; true when it is sound."""
+    fault = _fault(pattern.text)
+    if fault:
+        problems.add("policy-lexicon-pattern", fault, pattern.source)
+    return not fault
+
+
+@functools.lru_cache(maxsize=4096)  # The bundles of a policies file share nearly all of their patterns.
+def _fault(text: str) -> str:
+    """Return what is wrong with a pattern, empty where nothing is."""
     import re2
 
-    text = pattern.text
     if len(text) > _PATTERN_LENGTH:
-        problems.add(
-            "policy-lexicon-pattern", f"a pattern of {len(text)} characters, more than {_PATTERN_LENGTH}", pattern.source
-        )
-        return False
+        return f"a pattern of {len(text)} characters, more than {_PATTERN_LENGTH}"
     if unicodedata.normalize("NFKC", text) != text:
-        message = f"pattern `{text}` is not in the NFKC form of the text that it is matched on"
-        problems.add("policy-lexicon-pattern", message, pattern.source)
-        return False
+        return f"pattern `{text}` is not in the NFKC form of the text that it is matched on"
     options = re2.Options()
     options.log_errors = False
     options.case_sensitive = False
@@ -102,9 +106,5 @@ def check_lexicon_pattern(pattern: ScalarNode, problems: Problems) -> bool:
     except re2.error as error:
         detail = error.args[0] if error.args else ""
         reason = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
-        problems.add("policy-lexicon-pattern", f"pattern `{text}` is not RE2: {reason}", pattern.source)
-        return False
-    if compiled.search("") is not None:
-        problems.add("policy-lexicon-pattern", f"pattern `{text}` matches the empty text", pattern.source)
-        return False
-    return True
+        return f"pattern `{text}` is not RE2: {reason}"
+    return f"pattern `{text}` matches the empty text" if compiled.search("") is not None else ""

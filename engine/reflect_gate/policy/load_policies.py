@@ -12,8 +12,9 @@ from .load import read_setting_value
 from .load_capture import load_capture
 from .load_lexicon import check_lexicon_pattern
 from .load_models import load_models
-from .parsed import BundleDecl, LexiconOverride, PoliciesFile, RulesetRef, SettingOverride
+from .parsed import BundleDecl, LexiconOverride, PoliciesFile, RuleOp, RuleRef, RulesetRef, SettingOverride
 from .problems import Problems
+from .roles import rule_ref
 from .source import ListNode, Node, ScalarNode, parse_document
 from .values import KEBAB, parse_date, scalar_value
 
@@ -24,7 +25,8 @@ SETTING_KEY: Final = re.compile(r"(?P<ruleset>[a-z][a-z0-9-]*)\.(?P<setting>[a-z
 _LIMITS: Final = Limits._fields
 _LIMIT_MAXIMUM: Final = 2**31 - 1
 _TOP: Final = ("rules", "lexicons", "engine", "limits", "models", "capture", "queue")
-_BUNDLE: Final = ("extends", "rulesets", "enable", "disable", "settings", "lexicons")
+_BUNDLE: Final = ("extends", "rulesets", "enable", "disable", "experimental", "settings", "lexicons")
+_ON_RULES: Final[tuple[RuleOp, ...]] = ("enable", "disable", "experimental")
 _PIN: Final = re.compile(r"(?:0|[1-9][0-9]{0,5})(?:\.(?:0|[1-9][0-9]{0,5})){0,2}")
 
 
@@ -109,6 +111,7 @@ def _bundles(fields: Fields, problems: Problems) -> list[BundleDecl]:
             tuple(change for item in parts.items("settings") if (change := _setting(item, problems))),
             tuple(edit for item in parts.items("lexicons") if (edit := _lexicon(item, problems))),
             key.source,
+            _rule_refs(parts, problems),
         )
         if name:
             found.append(bundle)
@@ -119,12 +122,28 @@ def _refs(parts: Fields, key: str, problems: Problems) -> tuple[RulesetRef, ...]
     found: dict[str, RulesetRef] = {}
     for item in parts.items(key):
         scalar = as_scalar(item, f"an entry of `{key}`", problems)
-        ref = ruleset_ref(scalar, problems, pinned=key != "disable") if scalar else None
+        if scalar is None or (key != "rulesets" and "/" in scalar.text):
+            continue
+        ref = ruleset_ref(scalar, problems, pinned=key != "disable")
         if ref is None:
             continue
         first = found.setdefault(ref.name, ref)
         if first is not ref:
             problems.add("policy-duplicate", f"`{ref.name}` stands twice in `{key}`", ref.source)
+    return tuple(found.values())
+
+
+def _rule_refs(parts: Fields, problems: Problems) -> tuple[RuleRef, ...]:
+    """Return the single rules that a bundle names; an entry without a slash is a rule set."""
+    found: dict[tuple[str, str], RuleRef] = {}
+    for op in _ON_RULES:
+        for item in parts.items(op):
+            if not isinstance(item, ScalarNode) or ("/" not in item.text and op != "experimental"):
+                continue
+            scalar = as_scalar(item, f"an entry of `{op}`", problems)
+            ref = rule_ref(scalar, op, problems) if scalar else None
+            if ref is not None and found.setdefault((op, ref.name), ref) is not ref:
+                problems.add("policy-duplicate", f"`{ref.name}` stands twice in `{op}`", ref.source)
     return tuple(found.values())
 
 

@@ -7,10 +7,8 @@ So no text, float or null ever reaches an engine (research: strings and floats a
 Named tuples, where nothing speaks against it, because making a data class takes a millisecond and every start makes these.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+# Annotations are evaluated here: as texts, each field of the tuples would be compiled at every start.
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..config import Limits
 from ..errors import Source
@@ -22,6 +20,7 @@ __all__ = [
     "Interner",
     "Join",
     "Limits",
+    "Maturity",
     "Operator",
     "Pattern",
     "Program",
@@ -32,16 +31,32 @@ __all__ = [
 ]
 
 Operator: TypeAlias = Literal["eq", "ne", "lt", "lte", "gt", "gte", "in"]
+Maturity: TypeAlias = Literal["experimental", "stable", "deprecated"]
+"""How far along a rule is: an experimental one looks on until it is promoted, a deprecated one decides and is warned about."""
 EncodedFact: TypeAlias = tuple[int, ...]
 """`(type index, value of field 0, value of field 1, …)` in the order of `TypeDecl.fields`."""
 
 
-@dataclass(frozen=True, slots=True)
 class Join:
-    """The value of another pattern's field: `pattern` indexes `Rule.positive`, `position` its fields."""
+    """The value of another pattern's field: `pattern` indexes `Rule.positive`, `position` its fields.
 
-    pattern: int
-    position: int
+    No tuple, which is a list of constants; no data class, whose module takes more than all of these to import.
+    """
+
+    __slots__ = ("pattern", "position")
+
+    def __init__(self, pattern: int, position: int) -> None:
+        self.pattern: Final = pattern
+        self.position: Final = position
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Join) and (self.pattern, self.position) == (other.pattern, other.position)
+
+    def __hash__(self) -> int:
+        return hash((self.pattern, self.position))
+
+    def __repr__(self) -> str:
+        return f"Join(pattern={self.pattern}, position={self.position})"
 
 
 class Test(NamedTuple):
@@ -85,6 +100,7 @@ class Rule(NamedTuple):
     negative: tuple[Pattern, ...]
     heads: tuple[Head, ...]
     source: Source
+    maturity: Maturity = "stable"
 
     @property
     def name(self) -> str:

@@ -120,7 +120,7 @@ class _Plan:
             meaning.append(load_bundle(policies=policies, cache=False).digest)
         if not subject.lexicon:
             bench = Bench(read_cases(data, subject.path), policies, shelf)
-            own = bench.alone("").bundle
+            own = bench.every_rule()
             ruleset = own.ruleset(bench.cases.ruleset)
             self.mutants = mutants(own.program, ruleset.name, ruleset.file)
             _check_baseline(bench)
@@ -157,10 +157,10 @@ class _Plan:
 
 def _bundles(bench: Bench) -> list[object]:
     """Return what the cases' bundles mean for the rule set: its program for cases of facts, all of it for those of requests."""
-    alone = sorted({case.bundle for case in bench.cases.cases if case.request is None})
-    whole = sorted({case.bundle for case in bench.cases.cases if case.request is not None})
-    programs: list[object] = [encode_program(bench.alone(name).program, meaning_only=True) for name in alone]
-    return [*programs, *(bench.whole(name).digest for name in whole)]
+    alone = {bench.gate(case).bundle.digest: bench.gate(case).program for case in bench.cases.cases if case.request is None}
+    whole = {bench.whole(case).digest for case in bench.cases.cases if case.request is not None}
+    programs: list[object] = [encode_program(alone[key], meaning_only=True) for key in sorted(alone)]
+    return [*programs, *sorted(whole)]
 
 
 def _check_baseline(bench: Bench) -> None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from ..config import Limits
 from ..errors import Source
-from .model import Operator
+from .model import Maturity, Operator
 from .source import ScalarNode
 from .values import Value
 
@@ -28,6 +28,8 @@ __all__ = [
     "PriceDecl",
     "RuleDecl",
     "RuleFile",
+    "RuleOp",
+    "RuleRef",
     "RulesetRef",
     "SettingDecl",
     "SettingOverride",
@@ -48,6 +50,9 @@ class SettingDecl:
     use: Literal["rules", "python"]
     source: Source
 
+
+RuleOp: TypeAlias = Literal["enable", "disable", "experimental"]
+"""What a bundle or an option does with a single rule; `experimental` lets an experimental one decide."""
 
 ColumnsDecl: TypeAlias = tuple[tuple[ScalarNode, ScalarNode], ...]
 """Field names with their domain names."""
@@ -104,7 +109,11 @@ class HeadDecl:
 
 @dataclass(frozen=True, slots=True)
 class RuleDecl:
-    """A rule as written. `broken` when a part of it could not be read, so that what seems missing may only be misspelt."""
+    """A rule as written.
+
+    `broken` when a part of it could not be read, so that what seems missing may only be misspelt. `since` is the version of the
+    rule set that brought it, `renamed_from` its ids of before, `replaced_by` the rule to be used in place of a deprecated one.
+    """
 
     id: str
     doc: str
@@ -112,6 +121,10 @@ class RuleDecl:
     then: tuple[HeadDecl, ...]
     source: Source
     broken: bool
+    maturity: Maturity = "stable"
+    since: ScalarNode | None = None
+    renamed_from: tuple[ScalarNode, ...] = ()
+    replaced_by: ScalarNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +184,15 @@ class RulesetRef:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleRef:
+    """A single rule that a bundle names, as `ruleset/rule`, and what becomes of it."""
+
+    op: RuleOp
+    name: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class SettingOverride:
     """`set … to …` of a bundle, or a `--set`; `key` is `ruleset.setting`."""
 
@@ -209,6 +231,7 @@ class BundleDecl:
     settings: tuple[SettingOverride, ...]
     lexicons: tuple[LexiconOverride, ...]
     source: Source
+    rules: tuple[RuleRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

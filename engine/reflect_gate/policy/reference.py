@@ -91,6 +91,7 @@ def _ruleset(file: RuleFile, vocabulary: Vocabulary) -> str:
         f"Version {file.version}, stage `{stage.name}`: {order}; default `{stage.default}`, neutral `{file.neutral.text}`.",
         "",
         *_table(("Rule", "Says", "Meaning"), ((f"`{rule.id}`", _says(rule), rule.doc) for rule in file.rules)),
+        *_lives(file),
     ]
     lines += ["### Reason codes of " + file.name, "", *_table(("Code", "Verdict", "Meaning"), _code_rows(file))]
     if file.settings:
@@ -99,6 +100,27 @@ def _ruleset(file: RuleFile, vocabulary: Vocabulary) -> str:
     for table in file.tables.values():
         lines += [f"### Table `{table.name}` of {file.name}", "", table.doc, "", *_static(table)]
     return "\n".join(lines)
+
+
+def _lives(file: RuleFile) -> list[str]:
+    """Return what rules say of their life; nothing where none says something."""
+    rows = [
+        (f"`{rule.id}`", rule.maturity, rule.since.text if rule.since else "", _names(rule), _successor(rule))
+        for rule in file.rules
+        if rule.maturity != "stable" or rule.since or rule.renamed_from
+    ]
+    if not rows:
+        return []
+    head = ("Rule", "Maturity", "Since", "Was called", "Replaced by")
+    return [f"### Maturity of rules of {file.name}", "", *_table(head, rows)]
+
+
+def _names(rule: RuleDecl) -> str:
+    return ", ".join(f"`{old.text}`" for old in rule.renamed_from)
+
+
+def _successor(rule: RuleDecl) -> str:
+    return f"`{rule.replaced_by.text}`" if rule.replaced_by else ""
 
 
 def _says(rule: RuleDecl) -> str:

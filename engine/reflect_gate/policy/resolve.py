@@ -71,7 +71,7 @@ def resolve_rulesets(
 
 
 def _given(names: Sequence[str], option: str, problems: Problems) -> list[RulesetRef]:
-    nodes = [ScalarNode(name, True, Source(option)) for name in sorted(set(names))]
+    nodes = [ScalarNode(name, True, Source(option)) for name in sorted(set(names)) if "/" not in name]
     return [ref for node in nodes if (ref := ruleset_ref(node, problems, pinned=option == "--enable"))]
 
 

@@ -20,7 +20,7 @@ from .lint.world import World, read_world
 from .parsed import RuleFile
 from .values import KEBAB
 
-__all__ = ["PROBES", "Probe", "new_lexicon", "new_rule"]
+__all__ = ["PROBES", "Probe", "dumped", "new_lexicon", "new_rule"]
 
 _LIMIT: Final = 20
 _HITS: Final = 1
@@ -152,7 +152,7 @@ def _passes(world: World, texts: Mapping[Path, str], ruleset: str) -> bool:
         loaded = reader.load(world.texts[world.policies.file])
         loaded["rules"], loaded["lexicons"] = "rules", "lexicons"
         copy = Path(name, "policies.yaml")
-        copy.write_text(_dumped(reader, loaded), encoding="utf-8")
+        copy.write_text(dumped(reader, loaded), encoding="utf-8")
         return all(result.passed for result in run_cases([Path(name, "rules", f"{ruleset}.yaml")], copy))
 
 
@@ -263,16 +263,35 @@ def _named(world: World, name: str) -> str:
     default = world.policies.default
     bundle = loaded["bundles"][default]
     key = "rulesets" if "rulesets" in bundle else "enable"
-    if key not in bundle:
-        bundle[key] = reader.load("[]")
-    bundle[key].append(f"{name}@1")
+    if key in bundle:
+        bundle[key].append(f"{name}@1")
+    else:
+        _last(bundle, key, reader.load(f"[{name}@1]"))
     ablation = f"without-{name}"
     if ablation not in loaded["bundles"]:
         loaded["bundles"][ablation] = reader.load(
             f"doc: The bundle {default} without the rule set {name}, to see what it changes.\n"
             f"extends: {default}\ndisable: [{name}]\n"
         )
-    return _dumped(reader, loaded).replace(f"\n  {ablation}:", f"\n\n  {ablation}:", 1)
+    return dumped(reader, loaded).replace(f"\n  {ablation}:", f"\n\n  {ablation}:", 1)
+
+
+def _last(mapping: Any, key: str, value: Any) -> None:
+    """Add a key at the end of a mapping, before the blank lines and comments on the lines after its last value."""
+    import copy
+
+    before = list(mapping)[-1]
+    mapping[key] = value
+    token = (mapping.ca.items.get(before) or [None] * 4)[2]
+    if token is None:
+        return
+    beside, newline, below = token.value.partition("\n")
+    moved = copy.copy(token)
+    moved.value = newline + below
+    mapping.ca.items[key] = [None, None, moved, None]
+    token.value = beside + newline
+    if not beside:
+        del mapping.ca.items[before]
 
 
 def _added(world: World, ruleset: str, rule: str, stage: str, parts: _Parts) -> dict[Path, str]:
@@ -294,13 +313,14 @@ def _appended(text: str, key: str, entries: str) -> str:
         loaded[key].extend(more)
     else:
         loaded[key] = more
-    result = _dumped(reader, loaded)
+    result = dumped(reader, loaded)
     for entry in more:
         result = result.replace(f"\n  - id: {entry['id']}\n", f"\n\n  - id: {entry['id']}\n", 1)
     return result
 
 
-def _dumped(reader: Any, loaded: Any) -> str:
+def dumped(reader: Any, loaded: Any) -> str:
+    """Return what a round-trip reader loaded as YAML."""
     import io
 
     stream = io.StringIO()

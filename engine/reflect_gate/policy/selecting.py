@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..errors import ReflectGateError
 from .case_files import CaseDecl
 
-__all__ = ["Selection", "names_of", "selection"]
+__all__ = ["Selection", "names_of", "rules_of", "selection"]
 
 
 class Selection(NamedTuple):
@@ -59,6 +59,11 @@ def selection(pattern: str | None) -> Selection:
 
 def names_of(case: CaseDecl) -> list[str]:
     """Return the names by which a case is selected: its own, and those of the rules that it expects something of."""
+    return [case.id, *rules_of(case)]
+
+
+def rules_of(case: CaseDecl) -> list[str]:
+    """Return the rules that a case expects something of."""
     expect = case.expect
     rules = (*(finding.rule for finding in expect.findings), *expect.fires, *expect.silent)
-    return [case.id, *dict.fromkeys(rule.text for rule in rules)]
+    return list(dict.fromkeys(rule.text for rule in rules))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-__all__ = ["PERIOD", "changes", "snapshot"]
+__all__ = ["PERIOD", "Snapshot", "changes", "snapshot"]
 
 PERIOD: Final = 0.5
 """Seconds between two looks."""
@@ -30,13 +30,17 @@ def snapshot(paths: Iterable[str | Path]) -> Snapshot:
 
 
 def changes(
-    paths: Callable[[], Iterable[str | Path]], sleep: Callable[[float], None] = time.sleep, period: float = PERIOD
+    paths: Callable[[], Iterable[str | Path]],
+    sleep: Callable[[float], None] = time.sleep,
+    period: float = PERIOD,
+    seen: Snapshot | None = None,
 ) -> Iterator[list[str]]:
     """Yield the files that changed, appeared or vanished, each time that some did and then stayed as they were for one period.
 
-    `paths` is asked at each look, so that a folder that the policies name later is watched too.
+    `paths` is asked at each look, so that a folder that the policies name later is watched too. `seen` is how the files looked
+    before whoever asks began to read them: what was saved since is a change. As they look now where it is left out.
     """
-    seen = snapshot(paths())
+    seen = snapshot(paths()) if seen is None else seen
     while True:
         sleep(period)
         now = snapshot(paths())

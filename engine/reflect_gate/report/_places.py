@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import Source
 from ._safe import plain
 
-__all__ = ["annotation", "escaped", "relative"]
+__all__ = ["annotation", "escaped", "place", "relative"]
 
 
 def relative(file: str) -> str:
@@ -20,10 +20,15 @@ def relative(file: str) -> str:
         return path.as_posix().replace(os.sep, "/")
 
 
+def place(source: Source) -> str:
+    """Return a place as `file:line:column`, the file as seen from the working directory."""
+    return str(Source(relative(source.file), source.line, source.column))
+
+
 def annotation(level: str, source: Source, title: str, message: str) -> str:
     """Return a workflow command that shows `message` beside a line; `level` is `error` or `warning`."""
-    place = {"file": relative(source.file), "line": str(source.line or 1), "title": title}
-    head = ",".join(f"{key}={escaped(value, of_property=True)}" for key, value in place.items())
+    properties = {"file": relative(source.file), "line": str(source.line or 1), "title": title}
+    head = ",".join(f"{key}={escaped(value, of_property=True)}" for key, value in properties.items())
     return f"::{level} {head}::{escaped(message)}"
 
 

@@ -82,7 +82,8 @@ def cases_text(results: Sequence[Result], paint: Paint | None = None) -> str:
     lines: list[str] = []
     for result in results:
         if not result.passed:
-            place = f"{result.file}:{result.line}" if result.line else result.file
+            file = relative(result.file)
+            place = f"{file}:{result.line}" if result.line else file
             lines.append(f"{paint('FAIL', 'red')} {plain(_name(result))}  {paint(plain(place), 'dim')}")
             lines.append(f"     {plain(result.message)}")
             lines += [f"     {paint(line, 'dim')}" for line in told(result)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._paint import Paint
+from ._places import place, relative
 from ._safe import plain
 from ._table import table
 
@@ -40,7 +41,7 @@ def coverage_text(found: Coverage, paint: Paint | None = None) -> str:
         lines += [
             "",
             paint("not covered", "bold"),
-            *(f"  {plain(text)}  {paint(plain(place), 'dim')}" for text, place in missing),
+            *(f"  {plain(text)}  {paint(plain(where), 'dim')}" for text, where in missing),
         ]
     return "\n".join(lines) + "\n"
 
@@ -48,19 +49,19 @@ def coverage_text(found: Coverage, paint: Paint | None = None) -> str:
 def _missing(found: Coverage) -> Iterator[tuple[str, str]]:
     for rule in found.rules.values():
         if not rule.fired:
-            yield f"{rule.ruleset}/{rule.rule}: never fires", str(rule.source)
+            yield f"{rule.ruleset}/{rule.rule}: never fires", place(rule.source)
     for part in found.conditions.values():
         if lacking := _condition_lacks(part):
-            yield f"{part.ruleset}/{part.rule}: {lacking}: {part.text}", str(part.source)
+            yield f"{part.ruleset}/{part.rule}: {lacking}: {part.text}", place(part.source)
     for boundary in found.boundaries.values():
         if lacking := _boundary_lacks(boundary):
-            yield f"{boundary.ruleset}/{boundary.rule}: {lacking}: {boundary.text}", str(boundary.source)
+            yield f"{boundary.ruleset}/{boundary.rule}: {lacking}: {boundary.text}", place(boundary.source)
     for pattern in found.patterns:
         if not pattern.found:
-            yield f"{pattern.lexicon}/{pattern.group}: finds no text: {pattern.pattern}", str(pattern.source)
+            yield f"{pattern.lexicon}/{pattern.group}: finds no text: {pattern.pattern}", place(pattern.source)
     for toggle in found.toggles.values():
         if not toggle.on or not toggle.off:
-            yield f"{toggle.ruleset}: never {'off' if toggle.on else 'on'} in a case", str(toggle.source)
+            yield f"{toggle.ruleset}: never {'off' if toggle.on else 'on'} in a case", place(toggle.source)
 
 
 def _condition_lacks(part: Condition) -> str:
@@ -145,7 +146,7 @@ def annotated(found: Coverage, paint: Paint | None = None) -> str:
     out: list[str] = []
     for file in found.files:
         counts, notes = _gutter(found, file)
-        out.append(paint(plain(file), "bold"))
+        out.append(paint(plain(relative(file)), "bold"))
         for number, line in enumerate(Path(file).read_text(encoding="utf-8").splitlines(), 1):
             mark = "!" if number in notes else " "
             out.append(f"{mark} {counts.get(number, ''):>11} {number:>4} | {plain(line)}")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from .. import __version__
 from ..errors import Source
 from ._paint import Paint
-from ._places import annotation, relative
+from ._places import annotation, place, relative
 from ._safe import plain
 
 __all__ = ["LINT_SCHEMA", "github_text", "lint_document", "lint_text", "sarif_document"]
@@ -57,11 +57,10 @@ def lint_text(report: Report, paint: Paint) -> str:
     """Return a line for each finding and the counts; each line ends in the rule's id as the configuration takes it."""
     lines = []
     for finding in report.findings:
-        place = Source(relative(finding.source.file), finding.source.line, finding.source.column)
         severity = paint(finding.severity, _STYLES[finding.severity])
         mend = ", --fix" if finding.edit is not None else ""
         told = paint(f"[{finding.rule}: {plain(finding.subject)}{mend}]", "dim")
-        lines.append(f"{plain(str(place))}: {severity}: {plain(finding.message)} {told}")
+        lines.append(f"{plain(place(finding.source))}: {severity}: {plain(finding.message)} {told}")
     errors, warnings = _counts(report)
     excepted = f", {report.excepted} excepted" if report.excepted else ""
     summary = f"{len(report.files)} files: {errors} errors, {warnings} warnings{excepted}"
@@ -136,13 +135,13 @@ def sarif_document(report: Report, rules: Mapping[str, tuple[str, str]]) -> dict
 
 
 def _sarif_result(finding: Finding, index: int) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(relative(finding.source.file))}}
+    where: dict[str, Any] = {"artifactLocation": {"uri": quote(relative(finding.source.file))}}
     if finding.source.line:
-        place["region"] = {"startLine": finding.source.line, "startColumn": max(1, finding.source.column)}
+        where["region"] = {"startLine": finding.source.line, "startColumn": max(1, finding.source.column)}
     return {
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": finding.severity,
         "message": {"text": plain(finding.message)},
-        "locations": [{"physicalLocation": place}],
+        "locations": [{"physicalLocation": where}],
     }

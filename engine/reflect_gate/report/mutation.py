@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._paint import Paint
+from ._places import relative
 from ._safe import one_line, plain
 from ._table import table
 
@@ -55,7 +56,7 @@ def mutation_text(results: Sequence[Result], paint: Paint | None = None) -> str:
 
 
 def _survivor(mutant: Mutant, paint: Paint) -> str:
-    place = plain(f"{mutant.source.file}:{mutant.source.line}")
+    place = plain(f"{relative(mutant.source.file)}:{mutant.source.line}")
     return f"  {plain(mutant.rule)}: {one_line(mutant.text, 120)}  {paint(place, 'dim')}"
 
 

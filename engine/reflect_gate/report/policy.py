@@ -39,11 +39,14 @@ def _head(described: Document, paint: Paint, origin: bool) -> Iterator[str]:
 
 
 def _ruleset(ruleset: Document, described: Document, paint: Paint, origin: bool) -> str:
-    rules = sum(rule["name"].startswith(f"{ruleset['name']}/") for rule in described["rules"])
+    own = [rule for rule in described["rules"] if rule["name"].startswith(f"{ruleset['name']}/")]
+    looking = [rule["name"].partition("/")[2] for rule in own if not rule["decides"]]
+    rules = len(own) - len(looking)
     state = paint("on ", "green") if ruleset["on"] else paint("off", "yellow")
     body = f"{rules} rules" if ruleset["on"] else f"says `{ruleset['neutral']}`"
     place = _dim(ruleset["origin"], paint) if origin else ""
-    return f"{state} {ruleset['name']} {ruleset['version']}  {ruleset['stage']}, {body}{place}"
+    beside = f", looking on: {', '.join(looking)}" if looking else ""
+    return f"{state} {ruleset['name']} {ruleset['version']}  {ruleset['stage']}, {body}{beside}{place}"
 
 
 def _settings(settings: Sequence[Document], paint: Paint, origin: bool) -> Iterator[str]:

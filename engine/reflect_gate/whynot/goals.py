@@ -45,6 +45,7 @@ def parse_goal(text: str, bundle: Bundle) -> Goal:
         ReflectGateError: `why-not-unknown`, with the nearest name.
     """
     rules = {rule.name: rule for rule in bundle.program.rules}
+    text = bundle.renamed.get(text, text)
     staged = {stage.name for stage in STAGES}
     if text in rules and rules[text].stage in staged:
         return Goal("rule", rules[text].stage, "", text, text)
@@ -55,5 +56,8 @@ def parse_goal(text: str, bundle: Bundle) -> Goal:
         if stage.name in staged and (verdict if colon else text) in stage.verdicts and (not colon or wanted == stage.name):
             return Goal("verdict", stage.name, verdict if colon else text, "", text)
     known = [*rules, *STATUSES, *(name for stage in load_vocabulary().stages.values() for name in stage.verdicts)]
+    if bundle.trial is not None and text in bundle.trial.rules:
+        message = f"rule `{text}` is experimental and only looks on: `--enable-experimental {text}` lets it decide"
+        raise ReflectGateError("why-not-unknown", message)
     message = f"`{text[:80]}` is no rule of bundle `{bundle.name}` that is on, no decision and no verdict"
     raise ReflectGateError("why-not-unknown", message + did_you_mean(text, known))

@@ -120,10 +120,15 @@ def _underived(rule: CheckedRule, world: World, reached: set[str]) -> str:
     for pattern in rule.positive:
         if pattern.type.kind != "derived":
             continue
-        makers = (other for other in world.checked[rule.ruleset].rules if other.name in reached)
+        makers = (other for other in world.checked[rule.ruleset].rules if other.name in reached and _heard(other, rule, world))
         if not any(_makes(head, pattern) for maker in makers for head in maker.heads):
             return f"no rule that fires derives `{pattern.type.name}` like that"
     return ""
+
+
+def _heard(other: CheckedRule, rule: CheckedRule, world: World) -> bool:
+    """Whether what `other` says can matter to `rule`: what only looks on reaches nothing that decides."""
+    return other.name not in world.looking_on or rule.name in world.looking_on
 
 
 def _makes(head: CheckedHead, pattern: CheckedPattern) -> bool:
@@ -161,7 +166,8 @@ def shadowed_rule(world: World) -> Iterator[Found]:
 def _others(rule: CheckedRule, world: World) -> Iterator[CheckedRule]:
     """Yield the other rules of the stage that run beside `rule`."""
     for other in world.rules:
-        if other.name != rule.name and other.stage == rule.stage and _together(rule, other, world):
+        beside = other.name != rule.name and other.stage == rule.stage and _together(rule, other, world)
+        if beside and _heard(other, rule, world):
             yield other
 
 
@@ -199,6 +205,8 @@ def contradictory_findings(world: World) -> Iterator[Found]:
             yield Found(rule.name, f"rule `{rule.id}` says {clash} of the same thing", rule.source)
         for other in world.rules[number + 1 :]:
             beside = other.stage == rule.stage and _together(rule, other, world)
+            # A rule that looks on is there to say something else.
+            beside = beside and (rule.name in world.looking_on) == (other.name in world.looking_on)
             if beside and any(covers(rule, other, known[other.name])):
                 clash = next((said for mapped in covers(other, rule, facts) if (said := _clash(rule, other, facts, mapped))), "")
                 if clash:

@@ -160,6 +160,20 @@ RULES: Final[tuple[LintRule, ...]] = (
         upkeep.expired_override,
     ),
     LintRule(
+        "deprecated-rule",
+        "warning",
+        "The rule is deprecated, and a bundle still has it on.",
+        "Use the rule that the message names, and switch this one off or delete it.",
+        upkeep.deprecated_rule,
+    ),
+    LintRule(
+        "renamed-rule",
+        "warning",
+        "A bundle, a case or an exception of lint uses a name that a rule had before.",
+        "Write the name that the message says; `--fix` does in bundles and cases.",
+        upkeep.renamed_rule,
+    ),
+    LintRule(
         "missing-toggle",
         "warning",
         "No bundle switches the rule set off, so that nothing shows what its rules change.",

@@ -9,13 +9,16 @@ from typing import NamedTuple
 from ...errors import ReflectGateError, Source
 from .config import CONFIG_NAME, Config, LintException, read_config
 from .model import Edit, Finding
-from .registry import RULES
+from .registry import BY_ID, RULES
 from .world import World, read_world
 
 __all__ = ["IDLE_EXCEPTION", "Repaired", "Report", "lint", "lint_world", "repair"]
 
 IDLE_EXCEPTION = "idle-exception"
 """The id under which an exception is told that has expired, or that excepts nothing; it cannot be switched off."""
+
+
+_RENAMED = "renamed-rule"
 
 
 class Report(NamedTuple):
@@ -79,9 +82,10 @@ def lint_world(world: World, config: Config) -> Report:
     """Return what the rules that are on find in `world`."""
     found = list(_all(world, config))
     live = [one for one in config.exceptions if not one.expires or world.as_of <= one.expires]
-    used = {one for one in live for finding in found if _excepts(one, finding)}
-    kept = [finding for finding in found if not any(_excepts(one, finding) for one in live)]
+    used = {one for one in live for finding in found if _excepts(one, finding, world)}
+    kept = [finding for finding in found if not any(_excepts(one, finding, world) for one in live)]
     excepted = len(found) - len(kept)
+    kept += _old_names(live, world, config)
     kept += _idle([one for one in config.exceptions if one not in used], world.as_of)
     kept.sort(key=lambda finding: (finding.source.file, finding.source.line, finding.source.column, finding.rule))
     return Report(tuple(kept), excepted, tuple(world.texts))
@@ -95,8 +99,17 @@ def _all(world: World, config: Config) -> Iterator[Finding]:
                 yield Finding(rule.id, severity, found.subject, found.message, found.source, found.edit)
 
 
-def _excepts(exception: LintException, finding: Finding) -> bool:
-    return exception.rule == finding.rule and exception.at == finding.subject
+def _excepts(exception: LintException, finding: Finding, world: World) -> bool:
+    return exception.rule == finding.rule and world.renamed.get(exception.at, exception.at) == finding.subject
+
+
+def _old_names(exceptions: Sequence[LintException], world: World, config: Config) -> Iterator[Finding]:
+    """Yield the exceptions that name a rule as it was called before, which except what it is called now."""
+    severity = config.severities.get(_RENAMED, BY_ID[_RENAMED].severity)
+    for one in exceptions:
+        now = world.renamed.get(one.at)
+        if now is not None and severity != "off":
+            yield Finding(_RENAMED, severity, one.at, f"rule `{one.at}` is now called `{now}`", one.source, None)
 
 
 def _idle(exceptions: Sequence[LintException], as_of: str) -> Iterator[Finding]:

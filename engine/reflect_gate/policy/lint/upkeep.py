@@ -13,12 +13,14 @@ from ..case_files import CASES_SUFFIX, CaseDecl, CasesFile
 from ..checked import Atom, CheckedPattern, CheckedRule, CheckedTest
 from ..headers import header_line, header_of, kind_of
 from ..model import Join
+from ..roles import deprecations
 from ..values import Misfit, constant, encode
 from .logic import compared
 from .model import Edit, Found
 from .world import World, shipped
 
 __all__ = [
+    "deprecated_rule",
     "expired_override",
     "missing_cases",
     "missing_doc",
@@ -28,6 +30,7 @@ __all__ = [
     "missing_near_miss_case",
     "missing_silent_case",
     "missing_toggle",
+    "renamed_rule",
     "unnamed_ruleset",
 ]
 
@@ -198,6 +201,31 @@ def expired_override(world: World) -> Iterator[Found]:
                 told.add(change.origin)
                 message = f"the override of `{change.target}` by `{change.owner}` expired on {change.expires} and is not applied"
                 yield Found(change.target.partition(" ")[0], message, change.origin)
+
+
+def deprecated_rule(world: World) -> Iterator[Found]:
+    """Yield deprecated rules that decide in a bundle; one that every bundle switches off is on its way out."""
+    for notice in deprecations(world.rulesets.values()):
+        name = next(f"{file.name}/{rule.id}" for file, rule in world.declared() if rule.source == notice.origin)
+        ruleset = name.partition("/")[0]
+        if any(bundle.on.get(ruleset) and name not in bundle.roles.off for bundle in world.bundles.values()):
+            yield Found(name, notice.message, notice.origin)
+
+
+def renamed_rule(world: World) -> Iterator[Found]:
+    """Yield the places in bundles and cases that use an old name of a rule."""
+    roles = (notice for bundle in world.bundles.values() for notice in bundle.roles.notices if notice.code == "policy-old-name")
+    for notice in dict.fromkeys((*roles, *world.old_names)):
+        yield Found(Path(notice.origin.file).name, notice.message, notice.origin, _renaming(world, notice.origin))
+
+
+def _renaming(world: World, place: Source) -> Edit | None:
+    """Return the edit that writes the live name at a place, `None` where the old one does not stand there as it is."""
+    line = world.texts.get(place.file, "").split("\n")[place.line - 1 : place.line]
+    for old, now in sorted(world.live_names(place.file).items(), key=lambda entry: -len(entry[0])):
+        if line and line[0].startswith(old, place.column - 1):
+            return Edit(place.file, place.line, place.column, old, now)
+    return None
 
 
 _DECIDES_NOTHING: Final = frozenset({"audit"})

@@ -18,7 +18,7 @@ from ...errors import ReflectGateError, Source, raise_all
 from ...facts import Vocabulary, load_vocabulary
 from ...resources import data_path
 from ..build import Inputs, lexicon_files, read_policies, ruleset_files
-from ..bundle import Change, Setting
+from ..bundle import Change, Notice, Setting
 from ..case_files import CASES_SUFFIX, CasesFile, load_cases
 from ..check import check_ruleset
 from ..checked import CheckedRule, CheckedSet, Known, known
@@ -28,9 +28,11 @@ from ..headers import kind_of
 from ..load import load_ruleset
 from ..load_lexicon import load_lexicon
 from ..model import Program
+from ..naming import with_live_names
 from ..parsed import LexiconFile, PoliciesFile, RuleDecl, RuleFile, SettingDecl
 from ..problems import Problems
 from ..resolve import resolve_chain, resolve_lexicons, resolve_rulesets, resolve_settings
+from ..roles import Roles, old_names, resolve_roles
 from ..source import ListNode, MapNode, Node, parse_document
 from ..values import parse_date
 
@@ -38,11 +40,12 @@ __all__ = ["Resolved", "World", "names_of_world", "read_world", "shipped"]
 
 
 class Resolved(NamedTuple):
-    """What one bundle makes of it: which rule sets are on, the values of settings, and the overrides that it names."""
+    """What one bundle makes of it: rule sets on or off, the values of settings, the overrides that it names, single rules."""
 
     on: Mapping[str, bool]
     settings: Mapping[str, Setting]
     changes: tuple[Change, ...]
+    roles: Roles
 
 
 @dataclass(frozen=True)
@@ -59,17 +62,43 @@ class World:
     program: Program
     vocabulary: Vocabulary
     as_of: str
+    old_names: tuple[Notice, ...] = ()
+    """Where case files use names that rules had before; `cases` holds the live ones."""
 
     @cached_property
     def meaning(self) -> str:
-        """The digest of all that decides or is tested: rules without their docs and aliases, lexicons, cases, bundles."""
-        trees = {file: _bare(file, text) for file, text in sorted(self.texts.items()) if kind_of(text) != "rules"}
+        """The digest of all that decides or is tested: rules without their docs and aliases, lexicons, cases, bundles.
+
+        Rules go by their live names, since an old one says the same.
+        """
+        others = ((file, text) for file, text in sorted(self.texts.items()) if kind_of(text) != "rules")
+        trees = {file: _bare(file, text, self.live_names(file)) for file, text in others}
         return digest({"program": encode_program(self.program, meaning_only=True), "files": trees})
 
     @cached_property
     def rules(self) -> tuple[CheckedRule, ...]:
         """Every rule of every rule set."""
         return tuple(rule for checked in self.checked.values() for rule in checked.rules)
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """The live name of each old one, as `ruleset/rule`."""
+        return old_names(self.rulesets.values())
+
+    def live_names(self, file: str) -> Mapping[str, str]:
+        """Return the live names of rules by old ones, as a file names rules: a case file without their rule set."""
+        path = Path(file)
+        if not path.name.endswith(CASES_SUFFIX):
+            return self.renamed
+        prefix = f"{path.name.removesuffix(CASES_SUFFIX)}/"
+        own = {old: now for old, now in self.renamed.items() if old.startswith(prefix)}
+        return {old.removeprefix(prefix): now.removeprefix(prefix) for old, now in own.items()}
+
+    @cached_property
+    def looking_on(self) -> frozenset[str]:
+        """The experimental rules that no bundle lets decide."""
+        promoted = {name for bundle in self.bundles.values() for name in bundle.roles.promoted}
+        return frozenset(rule.name for rule in self.rules if rule.maturity == "experimental") - promoted
 
     def declared(self) -> Iterator[tuple[RuleFile, RuleDecl]]:
         """Yield each rule as written, with its file."""
@@ -84,17 +113,17 @@ class World:
         return file.settings.get(name) if file else None
 
 
-def _bare(file: str, text: str) -> object:
-    """Return what a file says, without places and docs."""
-    return _plain(parse_document(text.encode("utf-8"), file, Problems()))
+def _bare(file: str, text: str, names: Mapping[str, str]) -> object:
+    """Return what a file says, without places and docs, and with other names for some texts."""
+    return _plain(parse_document(text.encode("utf-8"), file, Problems()), names)
 
 
-def _plain(node: Node | None) -> object:
+def _plain(node: Node | None, names: Mapping[str, str]) -> object:
     if isinstance(node, MapNode):
-        return {entry.key.text: _plain(entry.value) for entry in node.entries if entry.key.text != "doc"}
+        return {entry.key.text: _plain(entry.value, names) for entry in node.entries if entry.key.text != "doc"}
     if isinstance(node, ListNode):
-        return [_plain(item) for item in node.items]
-    return None if node is None else [node.text, node.plain]
+        return [_plain(item, names) for item in node.items]
+    return None if node is None else [names.get(node.text, node.text), node.plain]
 
 
 def read_world(policies: str | Path | None = None, as_of: str | None = None, instead: Mapping[str, str] | None = None) -> World:
@@ -126,7 +155,16 @@ def read_world(policies: str | Path | None = None, as_of: str | None = None, ins
     raise_all({str(error): error for error in problems.errors}.values())
     if program is None:
         raise ReflectGateError("policy-file", "the rules could not be compiled", Source(str(path)))
-    return World(declared, rulesets, lexicons, cases, checked, bundles, texts, program, vocabulary, today)
+    cases, notices = _live(cases, rulesets)
+    return World(declared, rulesets, lexicons, cases, checked, bundles, texts, program, vocabulary, today, notices)
+
+
+def _live(cases: Mapping[str, CasesFile], rulesets: Mapping[str, RuleFile]) -> tuple[dict[str, CasesFile], tuple[Notice, ...]]:
+    """Return the cases with the live names of rules, and where old ones stand."""
+    names = old_names(rulesets.values())
+    renamed = {name: with_live_names(file, names) for name, file in cases.items()}
+    live = {name: found.cases for name, found in renamed.items()}
+    return live, tuple(notice for found in renamed.values() for notice in found.notices)
 
 
 @dataclass(slots=True)
@@ -217,7 +255,8 @@ def _resolve(
     mine = {ruleset: rulesets[ruleset] for ruleset in choices if ruleset in rulesets}
     settings, changes = resolve_settings(chain, mine, frozenset(), (), as_of, problems)
     _, edits = resolve_lexicons(chain, lexicons, frozenset(), as_of, problems)
-    return Resolved({ruleset: choice.on for ruleset, choice in choices.items()}, settings, (*changes, *edits))
+    roles = resolve_roles(chain, mine, frozenset(rulesets.keys() - mine.keys()), (), (), (), problems)
+    return Resolved({ruleset: choice.on for ruleset, choice in choices.items()}, settings, (*changes, *edits), roles)
 
 
 def shipped(path: str) -> bool:
