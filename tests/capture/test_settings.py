@@ -131,8 +131,8 @@ def test_each_route_has_its_bundle_and_store(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("REFLECT_GATE_HOME", str(tmp_path))
     monkeypatch.setenv("REFLECT_GATE_STORE", str(tmp_path / "team.db"))
     monkeypatch.setenv("REFLECT_GATE_BUNDLE", "ablate-blame")
-    found: dict[str, Any] = {"15reflect": (bundle_of("15reflect"), store_of("15reflect").name)}
-    found["introspect"] = (bundle_of("introspect"), store_of("introspect").name)
+    found: dict[str, Any] = {"15reflect": (bundle_of("15reflect"), Path(store_of("15reflect")).name)}
+    found["introspect"] = (bundle_of("introspect"), Path(store_of("introspect")).name)
     assert found == {"15reflect": ("ablate-blame", "team.db"), "introspect": ("introspect", "introspect.db")}
     monkeypatch.delenv("REFLECT_GATE_BUNDLE")
     assert bundle_of("15reflect") is None

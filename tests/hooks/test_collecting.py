@@ -139,12 +139,13 @@ def test_a_transcript_without_results_leaves_the_events(tmp_path: Path, captured
     assert captured.outcomes == ["resolved"]
 
 
-def test_a_session_that_never_ends_is_swept(captured: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SessionEnd may be killed or never come; the next session's start finds what a day has passed over."""
+@pytest.mark.parametrize("begins", ["session_start", "prompt"])
+def test_a_session_that_never_ends_is_swept(begins: Kind, captured: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SessionEnd may be killed or never come; the next session's start, or a prompt, finds what a day has passed over."""
     send(captured, FAILURE, event("session_start", session="s-2"))
     assert captured.outcomes == []
     monkeypatch.setattr(sessions, "_ABANDONED", -60.0)
-    send(captured, event("session_start", session="s-3"))
+    send(captured, event(begins, session="s-3", transcript="none.jsonl", said="Go on"))
     assert captured.outcomes == ["escalated"]
     assert list(sessions.spools().iterdir()) == []
 
@@ -155,7 +156,7 @@ def test_a_subagents_failures_are_its_own(captured: Captured) -> None:
     send(captured, FAILURE._replace(agent="a-7"), END)
     assert captured.outcomes == []
     send(captured, event("turn_end", agent="a-7"))
-    assert [(one["outcome"], one["recalled"]) for one in captured] == [("escalated", ["lesson-1"])]
+    assert [(one["outcome"], one["recalled_beside"]) for one in captured] == [("escalated", ["lesson-1"])]
 
 
 def test_secrets_do_not_reach_the_disk(captured: Captured) -> None:

@@ -33,7 +33,7 @@ PROMPT: Final[dict[str, Any]] = {**SESSION, "hook_event_name": "UserPromptSubmit
 def store(home: Path) -> Path:
     """A store of one lesson, where the default route looks for it."""
     home.mkdir(mode=0o700)
-    path = store_of(chosen_route())
+    path = Path(store_of(chosen_route()))
     lesson = new_lesson(STATEMENT, "", failures=["run-81"], evidence=["t-1"], confidence=0.5)
     envelope = {"lesson_id": "l-cart", "signature": "a" * 64, "project": {}, "red_flag": False, "bundle": "b" * 64}
     with open_store(path, create=True) as kept:

@@ -18,7 +18,7 @@ if __package__:
 else:
     from records import COMMAND, WRITERS  # type: ignore[import-not-found, no-redef]
 
-SESSION = Session("codex", "s-1", Place("acme/shop", "4be1c07"), ("lesson-1",))
+SESSION = Session("codex", "s-1", Place("acme/shop", "4be1c07"), (("lesson-1", -1),))
 PROMPT = Evidence("user", "Count empty lines")
 EDIT = Evidence("code", "int(x or 0)", "edit cart.py", "edit", "cart.py")
 
@@ -55,6 +55,14 @@ def test_a_command_that_passes_later_is_resolved_with_its_repair() -> None:
     assert [item["seq"] for item in one["successful_trajectory"]] == [3, 4, 5]
     assert (one["task"], one["language"], one["failing_action_seq"]) == ("Count empty lines", "python", 1)
     assert (one["repository"], one["commit"], one["session"], one["recalled"]) == ("acme/shop", "4be1c07", "s-1", ["lesson-1"])
+
+
+def test_what_came_too_late_to_prevent_a_failure_is_told_apart() -> None:
+    """A lesson that was given when the failure had shown, or to another agent, is `recalled_beside`: it falsifies nothing."""
+    session = SESSION._replace(given=(("early", 0), ("late", 2), ("elsewhere", None)))
+    (one,) = terminations([PROMPT, *ran("pytest -q", True, "1 failed")], session, over=True)
+    assert (one["recalled"], one["recalled_beside"]) == (["early"], ["late", "elsewhere"])
+    assert take(one).termination["recalled_beside"] == ["late", "elsewhere"]
 
 
 def test_only_the_edits_after_the_last_failure_repaired_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from reflect_gate.hooks.transcripts import MOST_ENTRIES, read_transcript
 from reflect_gate.hooks.transcripts._evidence import TEXT, same_action
 
 if __package__:
+    from .long_transcript import HOOK, long_transcript, measured
     from .records import COMMAND, FAILS, TASK, WRITERS, lines
 else:
+    from long_transcript import HOOK, long_transcript, measured  # type: ignore[import-not-found, no-redef]
     from records import COMMAND, FAILS, TASK, WRITERS, lines  # type: ignore[import-not-found, no-redef]
 
 
@@ -102,6 +105,19 @@ def test_the_end_of_a_long_transcript_is_found_at_once(tmp_path: Path) -> None:
     read = read_transcript(tmp_path / "long.jsonl", tail=20_000)
     assert len(read.entries) < 40
     assert [entry.failed for entry in read.entries if entry.kind == "test_output"] == [True, False]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the peak of a process is POSIX's to tell")
+def test_a_hook_costs_the_same_beside_a_long_transcript(tmp_path: Path) -> None:
+    """A process at the end of a session, beside 1 MB and beside 60 MB: its memory is the same; `long_transcript.py` takes 500."""
+    peaks = []
+    for megabytes in (1, 60):
+        folder = tmp_path / str(megabytes)
+        folder.mkdir()
+        told = measured(HOOK, long_transcript(folder, megabytes), folder / "home")
+        assert told["found"] == 1
+        peaks.append(told["peak MB"])
+    assert peaks[1] < peaks[0] + 15
 
 
 def test_a_line_without_end_is_passed_over(tmp_path: Path) -> None:

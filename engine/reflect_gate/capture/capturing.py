@@ -91,11 +91,12 @@ def capture(
 
         start(job, settings)
         return done._replace(outcome="started")
-    from reflect_store.queue import open_queue
+    from reflect_store.queue import open_at
 
-    with open_queue(settings.folder, settings.queue()) as queue:
+    place = settings.place
+    with open_at(place, settings.queue()) as queue:
         put = queue.put(job)
-    count(settings.folder, put)
+    count(settings.tallied, put, make=isinstance(place, str))
     if not put.kept:
         reason = f"queue-full: no room for {settings.queue_block_timeout:g} s"
         _not_reflected(taken, route, reason)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from reflect_store.addresses import shown
+
 from .. import config
 from ..llm import settings as llm
 from ..llm.errors import ModelError
@@ -63,7 +65,8 @@ def _places(policies: str | Path | None) -> Iterator[Configured]:
     chosen = config.choose_policies(policies)
     yield _named("home", str(config.home_dir()), config.HOME_VARIABLE)
     yield _named("cache", str(config.cache_dir()), config.CACHE_VARIABLE)
-    yield _named("store", str(config.store_path()), config.STORE_VARIABLE)
+    yield _named("store", shown(config.store_path()), config.STORE_VARIABLE)
+    yield _named("queue server", shown(config.queue_address()) or None, config.QUEUE_VARIABLE)
     kind: Kind = "environment" if chosen.chosen_by == config.POLICIES_VARIABLE else "default"
     yield Configured("policies", str(chosen.path), config.POLICIES_VARIABLE, kind, chosen.chosen_by)
 

@@ -42,7 +42,7 @@ _CONFIGURATION: Final = frozenset({"model-unset", "model-url", "model-key", "mod
 
 
 def handle(job: Job) -> None:
-    """Work on a captured failure.
+    """Work on a captured failure, or record what the end of a session said of a lesson.
 
     Raises:
         Skip: nothing was learned: nothing to learn, or nobody may be asked about it.
@@ -52,6 +52,8 @@ def handle(job: Job) -> None:
         ModelError: no answer was received; says itself whether to try again.
     """
     try:
+        if _concluded(job):
+            return
         done = _run(job)
     except StoreError as error:
         raise PersistError(f"{error.code}: {error.message}") from None
@@ -67,6 +69,22 @@ def handle(job: Job) -> None:
         raise Parked(f"cost-limit: {done.message}", _LATER)
     if done.kind == "not_reflected":
         raise Skip(done.reason)
+
+
+def _concluded(job: Job) -> bool:
+    """Record a session's end where the job holds one; return whether it does."""
+    told = job.payload.get("ended") if isinstance(job.payload, dict) else None
+    if not isinstance(told, dict):
+        return False
+    from ..hooks.concluding import record_ended
+
+    route: Route = job.payload["route"]
+    try:
+        bundle = load_bundle(bundle_of(route))
+    except ReflectGateError as error:
+        raise Parked(f"policies: {error}", _LATER) from None
+    record_ended(_store(store_of(route)), bundle, told)
+    return True
 
 
 def _run(job: Job) -> Ran:
@@ -96,7 +114,7 @@ def means_of(route: Route, settings: Settings | None = None) -> Means:
 
 
 @cache
-def _store(path: Path) -> EventStore:
+def _store(path: Path | str) -> EventStore:
     return open_store(path, create=True)
 
 

@@ -54,6 +54,9 @@ def take(termination: Mapping[str, Any], limits: Limits | None = None) -> Taken:
 def _taken(document: object, name: str, limits: Limits) -> Taken:
     if not isinstance(document, dict):
         raise ReflectGateError("document-type", "a termination is a JSON object", Source(name))
+    if {"record", "reflection"} <= document.keys():
+        told = "a request, which `evaluate` judges; a termination has `failure_id`, `outcome` and `traces` and no reflection"
+        raise ReflectGateError("document-type", told, Source(name))
     bare, secrets = redact(document)
     cutter = _Cutter(limits.text_chars)
     short: Document = cutter.cut(bare)

@@ -24,7 +24,7 @@ from .spending import Tail
 from .tally import counts
 
 if TYPE_CHECKING:
-    from reflect_store.queue import FileQueue
+    from reflect_store.queue import Queue
 
     from .spending import Calls
     from .working import Worker
@@ -49,7 +49,7 @@ def serve(port: int, worker: Worker) -> int:
         OSError: the port is taken.
     """
     registry = CollectorRegistry()
-    registry.register(Metrics(worker.queue, worker.calls, worker.outcomes))
+    registry.register(Metrics(worker.queue, worker.calls, worker.outcomes, worker.settings.tallied))
     server, _ = start_http_server(port, addr=_HOST, registry=registry)
     return int(server.server_port)
 
@@ -57,8 +57,9 @@ def serve(port: int, worker: Worker) -> int:
 class Metrics(Collector):
     """What a scrape is answered with; a part that cannot be read is left out. `outcomes` are counted from where it stands."""
 
-    def __init__(self, queue: FileQueue, calls: Calls, outcomes: Tail | None = None) -> None:
+    def __init__(self, queue: Queue, calls: Calls, outcomes: Tail | None = None, tallied: Path | None = None) -> None:
         self._queue = queue
+        self._tallied = tallied or Path(queue.place)
         self._calls = calls
         self._outcomes = _Outcomes(outcomes or Tail(calls))
 
@@ -75,8 +76,8 @@ class Metrics(Collector):
         yield from self._money()
 
     def _put(self) -> Iterator[Metric]:
-        said = "What became of captures, over all processes since the queue was made."
-        found: _Values = {(name,): number for name, number in counts(Path(self._queue.folder)).items()}
+        said = "What became of captures, over all processes of this machine since the queue was made."
+        found: _Values = {(name,): number for name, number in counts(self._tallied).items()}
         yield _counted(f"{QUEUE}_enqueue", said, ("outcome",), found)
 
     def _worked(self) -> Iterator[Metric]:

@@ -42,8 +42,9 @@ def request_of(termination: Mapping[str, Any]) -> dict[str, Any]:
         ReflectGateError: no record can be assembled from the termination.
     """
     request: dict[str, Any] = {"record": assemble(termination), "project": project_of(termination)}
-    if termination.get("recalled"):
-        request["recalled"] = list(termination["recalled"])
+    for key in ("recalled", "recalled_beside"):
+        if termination.get(key):
+            request[key] = list(termination[key])
     # It was done when the failure was captured; a record that came another way has not seen it.
     return redact(request).request
 

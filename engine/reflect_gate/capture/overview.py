@@ -15,7 +15,7 @@ from .working import is_parked, note_unreflected
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from reflect_store.queue import FileQueue, Listed
+    from reflect_store.queue import Listed, Queue
 
 __all__ = ["PURGED", "Contents", "Status", "contents", "entry", "purge", "put_back", "status_of"]
 
@@ -37,7 +37,7 @@ class Status(NamedTuple):
     """How a queue stands.
 
     Attributes:
-        folder: where it lies.
+        folder: where it lies; of one on a server its address without a password.
         pending: jobs that wait or are worked on.
         busy: those that are worked on.
         parked: those that wait for money or for a repaired configuration.
@@ -76,18 +76,18 @@ class Status(NamedTuple):
         }
 
 
-def contents(queue: FileQueue) -> Contents:
+def contents(queue: Queue) -> Contents:
     """Return the jobs of a queue; nothing is changed, except that damaged files go to quarantine."""
     return Contents(queue.jobs(), queue.dead_letters(), queue.expired())
 
 
-def status_of(queue: FileQueue, settings: Settings) -> Status:
+def status_of(queue: Queue, settings: Settings) -> Status:
     """Return how a queue stands, and what was spent today."""
     found = contents(queue)
     spent = open_calls(settings.daily_cost_limit).spent()
     failed = [(job.died or job.next, job) for job in (*found.pending, *found.dead, *found.expired) if job.error]
     return Status(
-        folder=queue.folder,
+        folder=queue.place,
         pending=len(found.pending),
         busy=sum(job.busy for job in found.pending),
         parked=sum(map(is_parked, found.pending)),
@@ -102,7 +102,7 @@ def status_of(queue: FileQueue, settings: Settings) -> Status:
     )
 
 
-def put_back(queue: FileQueue, id_: str) -> Shelf:
+def put_back(queue: Queue, id_: str) -> Shelf:
     """Let a dead letter or an expired job run again, without the attempts it has had; return where it lay.
 
     Raises:
@@ -119,7 +119,7 @@ def put_back(queue: FileQueue, id_: str) -> Shelf:
     return "expired"
 
 
-def purge(queue: FileQueue, id_: str) -> bool:
+def purge(queue: Queue, id_: str) -> bool:
     """Remove a dead letter for good; its failure is recorded as not reflected on. Return whether that was recorded now.
 
     Raises:

@@ -43,6 +43,6 @@ def bundle_of(route: Route) -> str | None:
     return _BASELINE if route == "introspect" else os.environ.get(BUNDLE_VARIABLE) or None
 
 
-def store_of(route: Route) -> Path:
-    """Return the file of the route's lessons, which need not exist."""
+def store_of(route: Route) -> Path | str:
+    """Return the file of the route's lessons, which need not exist, or the address of a server."""
     return home_dir() / "introspect.db" if route == "introspect" else store_path()

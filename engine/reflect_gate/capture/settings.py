@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from ..config import home_dir
+from ..config import home_dir, queue_address
 from ..errors import ReflectGateError, Source, raise_all
 
 if TYPE_CHECKING:
@@ -61,6 +61,16 @@ class Settings(NamedTuple):
     def folder(self) -> Path:
         """The folder of the queue, which need not exist."""
         return Path(self.queue_base_dir) if self.queue_base_dir else home_dir() / "queue"
+
+    @property
+    def place(self) -> Path | str:
+        """Where the queue is: the address of a server, which may hold a password, else the folder."""
+        return queue_address() or self.folder
+
+    @property
+    def tallied(self) -> Path:
+        """The folder beside which this machine counts its captures: the queue's, or the home folder where that is on a server."""
+        return home_dir() if queue_address() else self.folder
 
     def queue(self) -> QueueSettings:
         """Return what the queue is told."""

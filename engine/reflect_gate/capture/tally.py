@@ -30,9 +30,14 @@ _OF: Final[Mapping[str, str]] = {
 }
 
 
-def count(folder: Path, put: Put) -> None:
-    """Count what became of a put into the queue in `folder`; what cannot be counted does not hold up a capture."""
+def count(folder: Path, put: Put, *, make: bool = False) -> None:
+    """Count what became of a put into the queue in `folder`; what cannot be counted does not hold up a capture.
+
+    `make`: the folder is not that of the queue, and is made where it is absent.
+    """
     with contextlib.suppress(OSError):
+        if make:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _add(folder / _FOLDER, _OF[put.outcome], 1)
         if put.dropped:
             _add(folder / _FOLDER, "dropped_oldest", len(put.dropped))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from reflect_store import StoreError, open_store
-from reflect_store.queue import open_queue
+from reflect_store.queue import open_at
 from reflect_store.queue.pool import Pool, Stopped
 
 from ..errors import ReflectGateError
@@ -18,7 +18,7 @@ from .settings import Settings, read_settings
 from .spending import Tail, open_calls
 
 if TYPE_CHECKING:
-    from reflect_store.queue import FileQueue, Job, Listed
+    from reflect_store.queue import Job, Listed, Queue
 
 __all__ = ["PARKED", "STALE", "Worked", "Worker", "is_parked", "note_unreflected", "work"]
 
@@ -63,7 +63,7 @@ class Worker:
         self.settings = settings or read_settings()
         if not self.settings.queue_enabled:
             raise ReflectGateError("queue-off", "the queue is switched off: each capture has a process of its own")
-        self.queue: FileQueue = open_queue(self.settings.folder, self.settings.queue())
+        self.queue: Queue = open_at(self.settings.place, self.settings.queue())
         self.calls = open_calls(self.settings.daily_cost_limit)
         self.outcomes = Tail(self.calls)
         self.pool = Pool(self.queue, handler or HANDLER, self.settings.pool(), observe, _acknowledged)

@@ -1,7 +1,8 @@
-"""From events to captured failures: what fails is kept with its session, and goes to the queue when it has ended.
+"""From events to captured failures and outcomes: what fails is kept with its session, and goes to the queue when it has ended.
 
 A failure has ended when its command passes, or when its session does. The transcript is read where there is one, since it has the
-plans and edits too; else what the events themselves said. Whoever reads it when, a failure has one id and is one job.
+plans and edits too; else what the events themselves said. Whoever reads it when, a failure has one id and is one job. What the
+end says of the lessons that the session was given goes the same way, one job for a session and a lesson.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from .sessions import Spool, abandoned
 if TYPE_CHECKING:
     from .transcripts._evidence import Evidence
 
-__all__ = ["Capture", "collect", "entries_of", "settle"]
+__all__ = ["Capture", "Conclude", "collect", "entries_of", "settle"]
 
 Capture: TypeAlias = Callable[[Mapping[str, Any]], object]
 """Takes a termination in, durably."""
+
+Conclude: TypeAlias = Callable[[Mapping[str, Any]], object]
+"""Takes in, durably, what the end of a session says of a lesson (`concluding.conclude`)."""
 
 _TAIL: Final = 4 * 1_048_576
 """Bytes of a transcript's end that a hook reads: a harness waits for it."""
@@ -31,6 +35,9 @@ _MOST: Final = 32
 """Failures that one hook captures at most, in the time that it has."""
 
 _SWEPT: Final = 3
+
+_UNTOLD: Final = frozenset({"codex", "vscode"})
+"""Dialects whose results without an exit code do not say whether the command succeeded."""
 
 
 class _About(NamedTuple):
@@ -42,8 +49,8 @@ class _About(NamedTuple):
     transcript: str
 
 
-def collect(event: Event, capture: Capture) -> None:
-    """Keep what an event tells of a failure, and capture the failures that have ended by it."""
+def collect(event: Event, capture: Capture, conclude: Conclude | None = None) -> None:
+    """Keep what an event tells of a failure, capture the failures that have ended by it, and conclude on the lessons given."""
     if not event.session:
         return
     spool = Spool.of(event)
@@ -58,10 +65,11 @@ def collect(event: Event, capture: Capture) -> None:
     elif event.kind in {"turn_end", "snapshot", "session_end"}:
         # A subagent that stops is over, while its session goes on.
         over = event.kind == "session_end" or (event.kind == "turn_end" and bool(event.agent))
-        settle(spool, capture, over=over, about=_about(event))
-    elif event.kind == "session_start":
+        settle(spool, capture, conclude, over=over, about=_about(event))
+    if event.kind in {"session_start", "prompt"}:
+        # Some harnesses never say that a session began.
         for old in list(abandoned(_SWEPT)):
-            settle(old, capture, over=True)
+            settle(old, capture, conclude, over=True)
             old.forget()
 
 
@@ -70,7 +78,14 @@ def _about(event: Event) -> _About:
 
 
 def entries_of(event: Event) -> list[Evidence]:
-    """Return the evidence in one event."""
+    """Return the evidence in one event; where it has no id of a call, its own key stands for that."""
+    found = _entries(event)
+    silent = event.kind == "tool_result" and event.dialect in _UNTOLD and event.exit_code is None
+    call = event.call or event.key
+    return [entry._replace(call=call, executed=entry.executed and not silent) for entry in found]
+
+
+def _entries(event: Event) -> list[Evidence]:
     from .transcripts._evidence import Calls, Evidence, bounded, plain
 
     if event.kind == "prompt":
@@ -88,36 +103,85 @@ def entries_of(event: Event) -> list[Evidence]:
     return [*made, *back]
 
 
-def settle(spool: Spool, capture: Capture, *, over: bool, about: _About | None = None) -> int:
-    """Capture the failures of a session that have ended, and return how many were new; each is captured once a session."""
+def settle(spool: Spool, capture: Capture, conclude: Conclude | None = None, *, over: bool, about: _About | None = None) -> int:
+    """Capture the failures of a session that have ended, and return how many were new; each is captured once a session.
+
+    Then conclude on the lessons that the session was given, each once.
+    """
     lines = spool.lines()
     known = about or _kept(lines)
     if known is None or not (lines or known.transcript):
         return 0
-    from .places import place_of
-    from .terminations import Session, terminations
-
     entries, first_seq = _evidence(known, lines)
-    if not any(entry.failed for entry in entries):
-        if over:
-            spool.close()
-        return 0
-    # Lessons are given to the session, whichever of its agents failed.
-    given = Spool.of(Event(known.dialect, "", "other", known.session)).given()
-    session = Session(known.dialect, known.session, place_of(known.cwd), given)
-    done = {line.get("settled") for line in lines}
-    found = terminations(entries, session, over=over, first_seq=first_seq)
-    new = [one for one in found if f"{one['failure_id']} {one['outcome']}" not in done]
-    # What was captured before the one that fails is captured for good; the others stay with the session, for its next end or
-    # for the sweep.
-    for one in islice(new, _MOST):
-        with _marked():
-            capture(one)
-        name = f"{one['failure_id']} {one['outcome']}"
-        spool.add({"key": f"settled {name}", **known._asdict(), "settled": name})
-    if over and len(new) <= _MOST:
+    done = {str(line.get("settled")) for line in lines}
+    ended = _Ended(spool, known, entries, done, over)
+    count = ended.capture(first_seq, lines, capture)
+    if conclude is not None:
+        ended.conclude(lines, conclude)
+    if over and count <= _MOST:
         spool.close()
-    return min(len(new), _MOST)
+    return min(count, _MOST)
+
+
+class _Ended(NamedTuple):
+    """A session at one of its ends: what is kept of it, its evidence, and what was settled at an earlier end."""
+
+    spool: Spool
+    known: _About
+    entries: list[Evidence]
+    done: set[str]
+    over: bool
+
+    def capture(self, first_seq: int, lines: list[dict[str, Any]], capture: Capture) -> int:
+        """Capture the failures that have ended, at most `_MOST` of them; return how many there are."""
+        if not any(entry.failed for entry in self.entries):
+            return 0
+        from .places import place_of
+        from .terminations import Session, terminations
+
+        session = Session(self.known.dialect, self.known.session, place_of(self.known.cwd), self._given(lines))
+        found = terminations(self.entries, session, over=self.over, first_seq=first_seq)
+        new = [one for one in found if f"{one['failure_id']} {one['outcome']}" not in self.done]
+        # What was captured before the one that fails is captured for good; the others stay with the session, for its next end
+        # or for the sweep.
+        for one in islice(new, _MOST):
+            with _marked():
+                capture(one)
+            self._settled(f"{one['failure_id']} {one['outcome']}")
+        return len(new)
+
+    def conclude(self, lines: list[dict[str, Any]], conclude: Conclude) -> None:
+        """Hand over what the evidence says of each lesson; that nothing can be said is noted at the end."""
+        if not any("given" in line for line in lines):
+            return
+        from .giving import read
+        from .outcomes import ended
+        from .sessions import note
+
+        for given in read(lines):
+            name = f"outcome {given.lesson}"
+            found = None if name in self.done else ended(self.entries, given, over=self.over)
+            if found is None:
+                continue
+            told = {**self.known._asdict(), "given": given._asdict(), **found._asdict()}
+            if found.after is not None:
+                with _marked():
+                    conclude(told)
+                self._settled(name)
+            note(told)
+
+    def _given(self, lines: list[dict[str, Any]]) -> tuple[tuple[str, int | None], ...]:
+        """Return the lessons of the session, with their places where they were given to this agent of it."""
+        names = Spool.of(Event(self.known.dialect, "", "other", self.known.session)).given()
+        if not names:
+            return ()
+        from .giving import placed, read
+
+        places = {one.lesson: placed(self.entries, one) for one in read(lines) if not one.withheld}
+        return tuple((name, places.get(name)) for name in names)
+
+    def _settled(self, name: str) -> None:
+        self.spool.add({"key": f"settled {name}", **self.known._asdict(), "settled": name})
 
 
 def _evidence(known: _About, lines: list[dict[str, Any]]) -> tuple[list[Evidence], int]:

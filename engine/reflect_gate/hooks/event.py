@@ -1,7 +1,6 @@
 """What a hook reports, whatever the harness calls it."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of the tuple would be compiled at every start.
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 __all__ = ["LINE", "TEXT", "Event", "Kind", "Payload"]
@@ -49,7 +48,7 @@ class Event(NamedTuple):
     @property
     def key(self) -> str:
         """Return 32 hexadecimal digits that are the same for the same event, however often and by whomever it is delivered."""
-        import hashlib
+        from .._hashing import sha256
 
         parts = "\0".join(str(part) for part in self)
-        return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:32]
+        return sha256(parts.encode("utf-8", "replace")).hex()[:32]

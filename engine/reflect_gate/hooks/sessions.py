@@ -6,7 +6,6 @@ whoever makes its mark first. Nothing here is read, changed and written back. Se
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -15,14 +14,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from .._hashing import sha256
 from .event import Event
 
-__all__ = ["MOST_LESSONS", "Spool", "abandoned", "spools"]
+__all__ = ["MOST_LESSONS", "Spool", "abandoned", "note", "spools"]
 
 MOST_LESSONS: Final = 3
 """Lessons that a session is given at most."""
 
 _MOST_BYTES: Final = 4 * 1_048_576
+_NOTES: Final = "outcomes.ndjson"
+_MOST_NOTES: Final = 1_048_576
+_NOTED: Final = ("dialect", "session", "after", "before", "exit_code", "command", "why")
+_OF_GIVEN: Final = ("lesson", "retrieval", "withheld")
 _ABANDONED: Final = 24 * 3_600.0
 """Seconds without a word after which a session is taken to be over: no harness promises to say that it ended."""
 
@@ -45,7 +49,7 @@ class Spool:
     def of(cls, event: Event) -> Spool:
         """Return the spool of an event's session; a subagent has one of its own."""
         name = f"{event.dialect}\0{event.session}\0{event.agent}".encode("utf-8", "replace")
-        return cls(spools() / f"{hashlib.sha256(name).hexdigest()[:40]}.jsonl")
+        return cls(spools() / f"{sha256(name).hex()[:40]}.jsonl")
 
     @property
     def exists(self) -> bool:
@@ -86,8 +90,15 @@ class Spool:
 
     def given(self) -> tuple[str, ...]:
         """Return the ids of the lessons that the session was given."""
+        return self._marked("lesson-")
+
+    def withheld(self) -> tuple[str, ...]:
+        """Return the ids of the lessons that were withheld from the session."""
+        return self._marked("held-")
+
+    def _marked(self, kind: str) -> tuple[str, ...]:
         try:
-            names = sorted(entry.path for entry in os.scandir(self._marks) if entry.name.startswith("lesson-"))
+            names = sorted(entry.path for entry in os.scandir(self._marks) if entry.name.startswith(kind))
             return tuple(Path(name).read_text("utf-8") for name in names)
         except OSError:
             return ()
@@ -99,10 +110,17 @@ class Spool:
 
     def give(self, lesson_id: str) -> bool:
         """Return whether the session may be given a lesson, and mark it as given: once, and at most `MOST_LESSONS` in all."""
-        self._marks.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self.full or not _made(self._marks / f"lesson-{hashlib.sha256(lesson_id.encode()).hexdigest()[:32]}", lesson_id):
+        if self.full or not self._mark("lesson-", lesson_id):
             return False
         return any(_made(self._marks / f"slot-{number}", "") for number in range(1, MOST_LESSONS + 1))
+
+    def withhold(self, lesson_id: str) -> bool:
+        """Return whether this is the first time that a lesson is withheld from the session, and mark it as withheld."""
+        return self._mark("held-", lesson_id)
+
+    def _mark(self, kind: str, lesson_id: str) -> bool:
+        self._marks.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _made(self._marks / f"{kind}{sha256(lesson_id.encode()).hex()[:32]}", lesson_id)
 
     def forget(self) -> None:
         """Remove everything that is kept."""
@@ -111,6 +129,25 @@ class Spool:
             for entry in list(os.scandir(self._marks)):
                 Path(entry.path).unlink()
             self._marks.rmdir()
+
+
+def note(told: Mapping[str, Any]) -> None:
+    """Add a line on what became of a lesson that a session was given, for people; of a long file the older half goes."""
+    from ..memory.redacting import redact
+
+    file = spools() / _NOTES
+    known = {**{key: told["given"][key] for key in _OF_GIVEN}, **{key: told[key] for key in _NOTED}}
+    document = {"time": int(time.time()), **{key: value for key, value in known.items() if value not in {None, ""}}}
+    line = json.dumps(redact(document).request, separators=(",", ":")).encode("ascii") + b"\n"
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if file.exists() and file.stat().st_size > _MOST_NOTES:
+            file.replace(file.with_suffix(".old"))
+        handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(handle, line)
+        finally:
+            os.close(handle)
 
 
 def _made(file: Path, text: str) -> bool:

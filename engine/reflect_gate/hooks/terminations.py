@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from .places import Place, language_of
 from .transcripts._evidence import TEXT, Evidence, bounded
 
-__all__ = ["Session", "item_of", "terminations"]
+__all__ = ["Session", "answered", "item_of", "terminations"]
 
 Outcome: TypeAlias = Literal["resolved", "escalated"]
 
@@ -31,12 +31,16 @@ _ASKING: Final = frozenset("grep egrep fgrep rg ag git which type command test [
 
 
 class Session(NamedTuple):
-    """What is known of the session that the evidence is of."""
+    """What is known of the session that the evidence is of.
+
+    `given` are the lessons that it was given, each with the entry after which it was, -1 where that was at the beginning, None
+    where it cannot be told.
+    """
 
     dialect: str
     name: str
     place: Place = Place()
-    recalled: tuple[str, ...] = ()
+    given: tuple[tuple[str, int | None], ...] = ()
     task: str = ""
 
 
@@ -71,7 +75,7 @@ def _failures(entries: Sequence[Evidence], over: bool) -> Iterator[_Failure]:
         if not entry.returned:
             continue
         known = open_.get(_about(entry))
-        if entry.failed and not _answered(entry):
+        if entry.failed and not answered(entry):
             shown = known.shown if known else ()
             open_[_about(entry)] = _Failure(
                 entry.action, (*shown, at)[-_MOST:] if len(shown) < _MOST else (shown[0], *shown[2:], at)
@@ -88,7 +92,8 @@ def _about(entry: Evidence) -> str:
     return entry.action or f"{entry.error_class}\n{entry.text}"
 
 
-def _answered(entry: Evidence) -> bool:
+def answered(entry: Evidence) -> bool:
+    """Return whether an exit code is an answer of a command that asks, and no failure of the task."""
     program = entry.action.split(maxsplit=1)[0] if entry.action else ""
     return entry.exit_code == 1 and entry.kind != "test_output" and program.rpartition("/")[2] in _ASKING
 
@@ -112,12 +117,22 @@ def _termination(entries: Sequence[Evidence], failure: _Failure, session: Sessio
         "repair_delta": _repair(entries, failure, first_seq),
         "successful_trajectory": [item_of(entries[at], first_seq + at) for at in list(after)[-_MOST:]],
         "session": session.name,
-        "recalled": list(session.recalled),
+        **_recalled(session, first),
     }
     made = next((at for at in range(last, -1, -1) if not entries[at].returned and entries[at].action == failure.action), None)
     if failure.action and made is not None:
         document["failing_action_seq"] = first_seq + made
-    return {key: value for key, value in document.items() if value != "" and (key != "recalled" or value)}
+    return {key: value for key, value in document.items() if value != ""}
+
+
+def _recalled(session: Session, first: int) -> dict[str, list[str]]:
+    """Return the lessons that were given before a failure first showed, and the others; a key only where there are some.
+
+    A lesson that came after it could not prevent it.
+    """
+    before = [name for name, at in session.given if at is not None and at < first]
+    beside = [name for name, _ in session.given if name not in before]
+    return {key: names for key, names in (("recalled", before), ("recalled_beside", beside)) if names}
 
 
 def _between(first: int, last: int) -> Iterable[int]:
@@ -152,7 +167,8 @@ def item_of(entry: Evidence, seq: int) -> dict[str, Any]:
         item["exit_code"] = entry.exit_code
     if entry.kind == "test_output" and entry.failed is not None:
         item["passed"] = not entry.failed
-    error = entry.error_class or (_error_class(entry.text) if entry.failed else "")
+    # What a harness calls a failure (`nonzero_exit`) would hide the error by which it is known again.
+    error = (_error_class(entry.text) if entry.failed else "") or entry.error_class
     return item | ({"error_class": error} if error else {}) | ({"path": entry.path} if entry.path else {})
 
 

@@ -21,7 +21,12 @@ def collect(event: Event) -> None:
 
         return capture(termination)
 
-    collecting.collect(event, into_queue)
+    def concluded(told: Mapping[str, Any]) -> None:
+        from .concluding import conclude
+
+        conclude(told)
+
+    collecting.collect(event, into_queue, concluded)
 
 
 def recall(event: Event) -> str:

@@ -29,15 +29,18 @@ _TESTS: Final = (
     "dotnet test", "make test", "make check", "rake test", "mix test", "bun test", "deno test", "swift test",
 )  # fmt: skip
 
-_FAILED: Final = re.compile(
-    r"\b[1-9]\d{0,8} (?:failed|failures?|errors?)\b|^(?:FAIL|FAILED)\b|^test result: FAILED", re.IGNORECASE | re.MULTILINE
-)
-_PASSED: Final = re.compile(r"\b\d{1,9} (?:passed|passing)\b|^OK\b|^ok\s|^PASS\b|^test result: ok", re.MULTILINE)
+# As text, which `re` compiles when it is first searched for: a hook that knows the exit code needs neither.
+_FAILED: Final = r"(?im)\b[1-9]\d{0,8} (?:failed|failures?|errors?)\b|^(?:FAIL|FAILED)\b|^test result: FAILED"
+_PASSED: Final = r"(?m)\b\d{1,9} (?:passed|passing)\b|^OK\b|^ok\s|^PASS\b|^test result: ok"
 _CRASHED: Final = "Traceback (most recent call last):"
 
 
 class Evidence(NamedTuple):
-    """One entry. `action` is the command (or a tool and its file) that it belongs to, by which a later success is found."""
+    """One entry. `action` is the command (or a tool and its file) that it belongs to, by which a later success is found.
+
+    `call` is the id of the call where it is told; `executed` says that a command was run and that its exit code, or the harness
+    by it, tells how it ended, and not the words of its output.
+    """
 
     kind: Kind
     text: str
@@ -47,6 +50,8 @@ class Evidence(NamedTuple):
     exit_code: int | None = None
     error_class: str = ""
     failed: bool | None = None
+    call: str = ""
+    executed: bool = False
 
     @property
     def returned(self) -> bool:
@@ -97,7 +102,15 @@ class Calls:
         edits = _is_edit(tool, done, arguments)
         # An edit is known again by its file: a second try is never the same text.
         about = f"{tool} {file}" if edits or not _has_command(arguments) else done
-        entry = Evidence("code" if edits else "action", bounded(done or tool), same_action(about or tool), tool, file)
+        entry = Evidence(
+            "code" if edits else "action",
+            bounded(done or tool),
+            same_action(about or tool),
+            tool,
+            file,
+            call=call,
+            executed=not edits and _has_command(arguments),
+        )
         if call:
             self._open[call] = entry
             if len(self._open) > _PENDING:
@@ -121,10 +134,12 @@ class Calls:
         if failed is None and exit_code is not None:
             failed = exit_code != 0
         tests = any(word in made.action for word in _TESTS) and made.kind == "action"
+        executed = made.executed and failed is not None
         if failed is None:
             failed = _in_words(output, tests)
         kind: Kind = "test_output" if tests else "error" if failed and exit_code is None else "tool_output"
-        yield Evidence(kind, bounded(output), made.action, made.tool, made.path, exit_code, error_class, failed)
+        about = (made.action, made.tool, made.path)
+        yield Evidence(kind, bounded(output), *about, exit_code, error_class, failed, call or made.call, executed)
 
 
 def _in_words(output: str, tests: bool) -> bool | None:
@@ -134,7 +149,7 @@ def _in_words(output: str, tests: bool) -> bool | None:
         return True
     if not tests:
         return None
-    return True if _FAILED.search(end) else False if _PASSED.search(end) else None
+    return True if re.search(_FAILED, end) else False if re.search(_PASSED, end) else None
 
 
 def _has_command(arguments: object) -> bool:
