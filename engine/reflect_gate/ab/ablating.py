@@ -15,7 +15,7 @@ from ..corpus.score import Verdict
 from .comparing import UNGROUNDED, Plan
 from .removing import L_STEP, Seen, Toggle
 
-__all__ = ["BAND", "LEAST", "Row", "ablation"]
+__all__ = ["BAND", "BETTER", "LEAST", "Row", "ablation", "count"]
 
 BAND: Final = 0.05
 """Relative change that S2 takes for noise."""
@@ -23,7 +23,7 @@ BAND: Final = 0.05
 LEAST: Final = 10
 """Records on which a mechanism must have had a say to be judged."""
 
-_BETTER: Final = {"precision": 1, "rejected": 1, "harm": -1, "recall": 1}
+BETTER: Final = {"precision": 1, "rejected": 1, "harm": -1, "recall": 1}
 """The measures, and which way is better."""
 
 
@@ -45,7 +45,7 @@ def ablation(rows: Sequence[Row], toggles: Sequence[Toggle], plan: Plan, least: 
         changed = sum(other for _, other in without)
         measures = {
             name: _measured(name, rows, full, [verdict for verdict, _ in without], plan, toggle.name if changed else "")
-            for name in _BETTER
+            for name in BETTER
         }
         told.append(_line(toggle.kind, toggle.name, fired, changed, measures, _judged(fired, changed, measures, least)))
     return told
@@ -71,7 +71,7 @@ def _measured(
 ) -> dict[str, Any]:
     """Return a measure with and without, and the difference; with no name to seed by nothing has changed, nothing is drawn."""
     counted = [
-        (row.group, (*_count(name, row.case, other), *_count(name, row.case, own)))
+        (row.group, (*count(name, row.case, other), *count(name, row.case, own)))
         for row, own, other in zip(rows, full, without, strict=True)
     ]
     sums = [sum(counts[place] for _, counts in counted) for place in range(4)]
@@ -91,7 +91,7 @@ def _measured(
     }
 
 
-def _count(name: str, case: Case | None, verdict: Verdict) -> tuple[int, int]:
+def count(name: str, case: Case | None, verdict: Verdict) -> tuple[int, int]:
     """Return what a record adds to a measure's numerator and denominator."""
     if name == "rejected":
         return int(verdict.status == "refused" and verdict.reason in UNGROUNDED), 1
@@ -108,14 +108,14 @@ def _worse(name: str, measure: Mapping[str, Any]) -> float:
     before, after = measure["with"], measure["without"]
     if before is None or after is None or before == after:
         return 0.0 if before == after else 1.0 if after is None else 0.0
-    loss = (before - after) * _BETTER[name]
+    loss = (before - after) * BETTER[name]
     return float(loss / before) if before else float(loss > 0) or -1.0
 
 
 def _judged(fired: int, changed: int, measures: Mapping[str, Mapping[str, Any]], least: int) -> tuple[str, str]:
     if fired < least:
         return "unexercised", f"had a say on {fired} of the records, fewer than {least}"
-    worse = [name for name in _BETTER if _worse(name, measures[name]) > BAND]
+    worse = [name for name in BETTER if _worse(name, measures[name]) > BAND]
     better = [name for name in ("precision", "harm") if _worse(name, measures[name]) < -BAND and _shown(measures[name])]
     if worse:
         told = [name if _shown(measures[name]) else f"{name} (within noise)" for name in worse]
@@ -136,7 +136,7 @@ def _step(rows: Sequence[Row], plan: Plan, least: int) -> dict[str, Any]:
     """Return the line of the step that asks a model: without it nothing is ever admitted, so that it is worth its yield."""
     nothing = [row.seen.full._replace(status="refused", reason=None) for row in rows]
     full = [row.seen.full for row in rows]
-    measures = {name: _measured(name, rows, full, nothing, plan, L_STEP) for name in _BETTER}
+    measures = {name: _measured(name, rows, full, nothing, plan, L_STEP) for name in BETTER}
     ends = measures["recall"]["cluster"]
     kept = ends is not None and ends[1] < 0
     why = "without it nothing that helped is admitted" if kept else "what it yields is not told from nothing"

@@ -5,7 +5,7 @@ A rule that did not fire on a request cannot matter there, so that only what fir
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..corpus.mutate import task_of
@@ -15,8 +15,9 @@ from ..policy import Bundle
 from ..policy.reduced import without
 from ..replaying import Replay
 from ..runtime import AFTERWARDS, Runtime
+from .kept import row_of, verdict_of
 
-__all__ = ["L_STEP", "MECHANISMS", "Bench", "Seen", "Toggle", "toggles"]
+__all__ = ["L_STEP", "MECHANISMS", "Bench", "Seen", "Toggle", "fired_in", "looker", "reduced", "seen_of", "toggles", "verdict_in"]
 
 L_STEP: Final = "reflection step"
 
@@ -85,7 +86,6 @@ class Bench:
         self.bundle = bundle._replace(engine="compiled", cross_check=False)
         self.toggles = toggles(bundle, rules)
         self._stages = {ruleset.name: ruleset.stage for ruleset in bundle.rulesets}
-        self._neutral = {ruleset.name: ruleset.neutral for ruleset in bundle.rulesets}
         self._full = Runtime(self.bundle)
         self._gates: dict[Toggle, Runtime] = {}
 
@@ -93,14 +93,14 @@ class Bench:
         """Return what became of a request; raises as `evaluate` does."""
         replay = Replay(request, self.bundle)
         run = replay.run(self._full)
-        full, said = _verdict(run, request), _decided(run)
-        fired = frozenset(self._fired(run))
+        full, said = verdict_in(run, request), _decided(run)
+        fired = frozenset(fired_in(run, self.bundle))
         other = {}
         for toggle in self.toggles:
             if self._stages[toggle.ruleset] in AFTERWARDS or (toggle.rule and toggle.name not in fired):
                 continue
             changed = replay.run(self._gate(toggle))
-            other[toggle.name] = (_verdict(changed, request), _decided(changed) != said)
+            other[toggle.name] = (verdict_in(changed, request), _decided(changed) != said)
         return Seen(full, fired, other)
 
     def _gate(self, toggle: Toggle) -> Runtime:
@@ -108,17 +108,55 @@ class Bench:
             self._gates[toggle] = Runtime(reduced(self.bundle, toggle))
         return self._gates[toggle]
 
-    def _fired(self, run: Any) -> Iterator[str]:
-        rules = self.bundle.program.rules
-        yield from {rules[index].name for index, _ in run.firings}
-        for judged in run.case.judgements.values():
-            for found in judged.findings:
-                ruleset = rules[found.rule].ruleset
-                if found.verdict != self._neutral[ruleset]:
-                    yield ruleset
+
+def looker(bundle: Bundle, rules: bool) -> Callable[[Mapping[str, Any]], list[Any]]:
+    """Return what says of a request what became of it, as plain data that `seen_of` reads."""
+    bench = Bench(bundle, rules)
+
+    def look(request: Mapping[str, Any]) -> list[Any]:
+        seen = bench.see(request)
+        other = {name: [row_of(verdict), changed] for name, (verdict, changed) in sorted(seen.without.items())}
+        return [row_of(seen.full), sorted(seen.fired), other]
+
+    return look
 
 
-def _verdict(run: Any, request: Mapping[str, Any]) -> Verdict:
+def seen_of(row: Any) -> Seen | None:
+    """Return what `looker` said, `None` where it is no such thing."""
+    match row:
+        case [full, [*fired], dict(without)] if all(isinstance(name, str) for name in fired):
+            verdict = verdict_of(full)
+            other = {name: _without_of(said) for name, said in without.items()}
+            known = {name: said for name, said in other.items() if said is not None}
+            return Seen(verdict, frozenset(fired), known) if verdict is not None and len(known) == len(other) else None
+        case _:
+            return None
+
+
+def _without_of(said: Any) -> tuple[Verdict, bool] | None:
+    match said:
+        case [verdict, bool(changed)]:
+            found = verdict_of(verdict)
+            return None if found is None else (found, changed)
+        case _:
+            return None
+
+
+def fired_in(run: Any, bundle: Bundle) -> Iterator[str]:
+    """Yield the rules that fired in a run, as `ruleset/rule`, and the rule sets that found something other than neutral."""
+    # A run of a reduced bundle counts its rules anew.
+    rules = run.gate.program.rules
+    neutral = {ruleset.name: ruleset.neutral for ruleset in bundle.rulesets}
+    yield from {rules[index].name for index, _ in run.firings}
+    for judged in run.case.judgements.values():
+        for found in judged.findings:
+            ruleset = rules[found.rule].ruleset
+            if found.verdict != neutral[ruleset]:
+                yield ruleset
+
+
+def verdict_in(run: Any, request: Mapping[str, Any]) -> Verdict:
+    """Return the verdict that a run of `replaying` came to."""
     judged = run.case.judgements["admit"]
     reason = run.case.outputs["admit"]["rejected_reason"]
     return Verdict(request["record"]["failure_id"], task_of(request), _STATUS[judged.verdict], reason, frozenset())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..config import Limits
-from ..errors import ReflectGateError
+from ..errors import ReflectGateError, Source
 from ._batch import Entry, Judged, Progress, judge_all
 from ._input import open_input, read_rows
 from ._options import BundleChoice
@@ -18,18 +18,39 @@ from ._output import report
 if TYPE_CHECKING:
     from ..ab.cases import Known
     from ..ab.kept import Kept
+    from ..corpus.figures import Case
     from ..corpus.score import Verdict
     from ..policy import Bundle
+    from ._corpus import Corpus
 
-__all__ = ["Material", "Tally", "group_of", "judged_in_chunks", "read_material", "split", "verdict_of"]
+__all__ = [
+    "Material",
+    "Tally",
+    "case_of",
+    "group_of",
+    "judged_in_chunks",
+    "read_known",
+    "read_material",
+    "resume_option",
+    "split",
+    "verdict_of",
+]
+
+resume_option = click.option(
+    "--resume", metavar="FOLDER", type=click.Path(file_okay=False), help="Keep what is judged here, and go on from it."
+)
 
 
 class Material(NamedTuple):
-    """Valid requests in the order of the file with what is known of each, and how many lines were no request."""
+    """Valid requests in the order of the file with what is known of each, and how many lines were no request.
+
+    `caveats` is what a corpus says of itself that it cannot prove.
+    """
 
     requests: list[dict[str, Any]]
     known: list[Known | None]
     invalid: int
+    caveats: tuple[str, ...] = ()
 
 
 class Tally:
@@ -49,18 +70,20 @@ class Tally:
         self._bar.close()
 
 
-def read_material(requests: str, labels: str, group: str) -> Material:
-    """Return the requests of a file, or of stdin, joined with their labels by failure id; bad requests are reported."""
+def read_material(requests: str, labels: str | None, group: str) -> Material:
+    """Return the requests of a file, or of stdin, joined with what is known of them by failure id; bad requests are reported.
+
+    Where the file is a corpus, its records say what is known; lines of `labels` go before them.
+    """
     from .. import schemas
-    from ..documents import read_documents
+    from ._corpus import Corpus
 
     if requests == labels == "-":
         raise click.UsageError("only one of the files can be stdin")
-    known = _labels(labels, group)
     found: list[dict[str, Any]] = []
-    invalid = 0
+    invalid, corpus = 0, Corpus()
     with open_input(requests) as (stream, name):
-        for place, request in read_documents(stream, name, Limits()):
+        for place, request in corpus.entries(stream, name, Limits()):
             try:
                 if isinstance(request, ReflectGateError):
                     raise request
@@ -69,13 +92,18 @@ def read_material(requests: str, labels: str, group: str) -> Material:
             except ReflectGateError as error:
                 report(error)
                 invalid += 1
-    return Material(found, [known.get(one["record"]["failure_id"]) for one in found], invalid)
+    known = read_known(labels, corpus, requests, group)
+    return Material(found, [known.get(one["record"]["failure_id"]) for one in found], invalid, corpus.caveats)
 
 
-def _labels(path: str, group: str) -> dict[str, Known]:
+def read_known(labels: str | None, corpus: Corpus, requests: str, group: str) -> dict[str, Known]:
+    """Return what is known by failure id: what a corpus says once it was read, and over it what a file of labels says."""
     from ..ab.cases import known_of
 
-    return {one.outcome.id: one for one in read_rows(path, lambda row, source: known_of(row, source, group))}
+    corpus.needs_labels(labels)
+    own = [known_of(row, Source(requests), group) for row in corpus.labels.values()]
+    given = read_rows(labels, lambda row, source: known_of(row, source, group)) if labels else []
+    return {one.outcome.id: one for one in (*own, *given)}
 
 
 def group_of(request: Mapping[str, Any], known: Known | None) -> str:
@@ -83,6 +111,15 @@ def group_of(request: Mapping[str, Any], known: Known | None) -> str:
     from ..corpus.mutate import task_of
 
     return known.group if known else task_of(request)
+
+
+def case_of(request: Mapping[str, Any], known: Known | None) -> Case | None:
+    """Return what is scored of a record, `None` where an outcome is not known."""
+    from ..corpus.figures import Case
+
+    if known is None or known.outcome.before is None or known.outcome.after is None:
+        return None
+    return Case(group_of(request, known), known.outcome.before, known.outcome.after)
 
 
 def split(material: Material) -> tuple[Material, Material]:

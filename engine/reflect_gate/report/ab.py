@@ -8,9 +8,25 @@ from typing import Any
 from ._paint import Paint
 from ._safe import one_line, plain
 from ._table import bar, percent
+from .ab_beside import calls_notes, curve_sheets, example_sheets, interval_text
 from .sheets import Sheet, markdown, text
 
-__all__ = ["ab_markdown", "ab_sheets", "ab_text", "frozen_sheets", "open_sheets"]
+__all__ = [
+    "ab_markdown",
+    "ab_sheets",
+    "ab_text",
+    "caveats_sheet",
+    "decision_sheet",
+    "folds_sheet",
+    "frozen_sheets",
+    "gates_sheet",
+    "head_sheet",
+    "labels_sheet",
+    "open_sheets",
+    "paired_sheet",
+    "rejected_sheet",
+    "targets_sheet",
+]
 
 Document = Mapping[str, Any]
 
@@ -51,8 +67,15 @@ def ab_sheets(document: Document) -> list[Sheet]:
 
 def open_sheets(document: Document) -> list[Sheet]:
     """Return the tables of the part that is not kept apart, and what they can prove."""
-    sheets = [_head(document), _decision(document), *_section(document["main"], document, ""), _targets(document["targets"], "")]
-    return [*sheets, Sheet("what this can prove", (), (), notes=document["caveats"])]
+    return [
+        head_sheet(document),
+        decision_sheet(document),
+        *_section(document["main"], document, ""),
+        targets_sheet(document["targets"]),
+        *curve_sheets(document),
+        *example_sheets(document),
+        caveats_sheet(document),
+    ]
 
 
 def frozen_sheets(document: Document) -> list[Sheet]:
@@ -60,10 +83,11 @@ def frozen_sheets(document: Document) -> list[Sheet]:
     apart, before = document["frozen"], "kept apart: "
     if apart is None:
         return []
-    return [*_section(apart["section"], document, before), _targets(apart["targets"], before)]
+    return [*_section(apart["section"], document, before), targets_sheet(apart["targets"], before)]
 
 
-def _head(document: Document) -> Sheet:
+def head_sheet(document: Document) -> Sheet:
+    """Return what is compared, and how figures were made."""
     arms, plan, judged = document["arms"], document["plan"], document["requests"]
     names = {key: plain(arm["name"]) for key, arm in arms.items()}
     notes = [
@@ -74,10 +98,12 @@ def _head(document: Document) -> Sheet:
     notes.append(f"the same {judged['judged']} requests for both, {judged['digest'][:12]}{invalid}")
     notes.append(f"{judged['kept_apart']} records of one task in five are kept apart by hash, {shown}")
     notes.append(f"seed {plan['seed']}, {plan['resamples']} resamples of groups, {plan['folds']} folds by group")
+    notes += calls_notes(document)
     return Sheet(f"a: {names['a']} against b: {names['b']}", (), (), notes=notes)
 
 
-def _decision(document: Document) -> Sheet:
+def decision_sheet(document: Document) -> Sheet:
+    """Return the decision with every input to it."""
     decision = document["decision"]
     rows = []
     for one in decision["inputs"]:
@@ -87,6 +113,11 @@ def _decision(document: Document) -> Sheet:
     title = f"decision: {outcome}; use {plain(decision['adopt'])}"
     columns = ("input", "a", "b", "paired, 95 %", "holds", "needed", "note")
     return Sheet(title, columns, rows, (1, 2), (decision["rule"],))
+
+
+def caveats_sheet(document: Document) -> Sheet:
+    """Return what the figures cannot prove."""
+    return Sheet("what this can prove", (), (), notes=document["caveats"])
 
 
 def _number(value: float | None) -> str:
@@ -101,27 +132,25 @@ def _with_ends(compared: Document | None) -> str:
     return f"{compared['value']:.2f}" + (f" ({ends[0]:.2f} to {ends[1]:.2f})" if ends else "")
 
 
-def _interval(share: Document) -> str:
-    ends = share["cluster"]
-    return "-" if ends is None else f"{percent(ends[0]).strip()}–{percent(ends[1]).strip()}"
-
-
 def _section(section: Document, document: Document, before: str) -> list[Sheet]:
     return [
-        _gates(section, document, before),
-        _paired(section, before),
-        _rejected(section, document, before),
-        _folds(section, before),
-        *([_labels(section, before)] if section["labels"] else []),
+        gates_sheet(section, document, before),
+        paired_sheet(section, before),
+        rejected_sheet(section, document, before),
+        folds_sheet(section, before),
+        *([labels_sheet(section, before)] if section["labels"] else []),
     ]
 
 
-def _gates(section: Document, document: Document, before: str) -> Sheet:
+def gates_sheet(section: Document, document: Document, before: str = "") -> Sheet:
+    """Return the rates of both bundles and of the gates beside them."""
     names = [(f"{key} {plain(document['arms'][key]['name'])}", section["gates"][key]) for key in "ab"]
     rows = []
     for name, row in [*names, *((f"text-blind {row['gate']}", row) for row in section["blind"])]:
         shares = [percent(row[column]["share"]) for column in ("precision", "harm", "recall", "in_real_failures")]
-        rows.append((name, str(row["admitted"]["hits"]), *shares, bar(row["precision"]["share"]), _interval(row["precision"])))
+        rows.append(
+            (name, str(row["admitted"]["hits"]), *shares, bar(row["precision"]["share"]), interval_text(row["precision"]))
+        )
     drawn = section["random"]
     expected = [percent(drawn[column]["expected"]) for column in ("precision", "harm", "recall")]
     middle = drawn["precision"]["middle"]
@@ -132,7 +161,8 @@ def _gates(section: Document, document: Document, before: str) -> Sheet:
     return Sheet(title, columns, rows, (1, 2, 3, 4, 5), (_GATES_NOTE,))
 
 
-def _paired(section: Document, before: str) -> Sheet:
+def paired_sheet(section: Document, before: str = "") -> Sheet:
+    """Return the paired comparisons with their intervals."""
     ordered = sorted(
         section["compared"].items(), key=lambda one: (_ORDER.index(one[0]) if one[0] in _ORDER else len(_ORDER), one[0])
     )
@@ -140,14 +170,15 @@ def _paired(section: Document, before: str) -> Sheet:
     return Sheet(f"{before}a compared, over resampled groups", ("what", "value, 95 %"), rows)
 
 
-def _rejected(section: Document, document: Document, before: str) -> Sheet:
+def rejected_sheet(section: Document, document: Document, before: str = "") -> Sheet:
+    """Return what was rejected and why, with the control for reading and what candidates cost."""
     rows = []
     for key in "ab":
         name = f"{key} {plain(document['arms'][key]['name'])}"
         whole, bare, told = section["rejected"][key], section["bare"][key], section["statuses"][key]
         why = ", ".join(f"{plain(reason)} {count}" for reason, count in told["reasons"].items())
         without = f"{bare['hits']} of {bare['n']}" if bare["n"] else "-"
-        rows.append((name, percent(whole["share"]), _interval(whole), without, str(told["undecided"]), why))
+        rows.append((name, percent(whole["share"]), interval_text(whole), without, str(told["undecided"]), why))
     swapped = section["swapped"]
     own, other = swapped["own"], swapped["swapped"]
     notes = [
@@ -161,7 +192,8 @@ def _rejected(section: Document, document: Document, before: str) -> Sheet:
     return Sheet(f"{before}rejection, swapped reflections, spending", columns, rows, (1, 3, 4), notes)
 
 
-def _folds(section: Document, before: str) -> Sheet:
+def folds_sheet(section: Document, before: str = "") -> Sheet:
+    """Return each group of tasks apart."""
     rows = []
     for fold in section["folds"]:
         a, b = fold["a"], fold["b"]
@@ -171,7 +203,8 @@ def _folds(section: Document, before: str) -> Sheet:
     return Sheet(f"{before}each group of tasks apart", columns, rows, tuple(range(9)))
 
 
-def _labels(section: Document, before: str) -> Sheet:
+def labels_sheet(section: Document, before: str = "") -> Sheet:
+    """Return what either bundle admits of each label of people."""
     rows = []
     for one in section["labels"]:
         counts = [f"{one[key]['hits']} of {one[key]['n']}" for key in "ab"]
@@ -179,6 +212,7 @@ def _labels(section: Document, before: str) -> Sheet:
     return Sheet(f"{before}labels of people: share that is admitted", ("label", "a", "b", "a, %", ""), rows, (1, 2, 3))
 
 
-def _targets(targets: Sequence[Document], before: str) -> Sheet:
+def targets_sheet(targets: Sequence[Document], before: str = "") -> Sheet:
+    """Return the targets beyond the rule."""
     rows = [(one["what"], one["needed"], _with_ends(one), "yes" if one["holds"] else "no") for one in targets]
     return Sheet(f"{before}targets, none of which decides", ("target", "needed", "found, 95 %", "holds"), rows)

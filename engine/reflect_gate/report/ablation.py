@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ._paint import Paint
@@ -23,6 +23,13 @@ _CHAIN_MEASURES = ("helped", "hurt", "shown")
 _CHAIN_NOTE = (
     "helped and hurt: of all that was recalled, in per cent; shown: tasks that were shown a lesson; lessons: in use at the end;"
     " the attempts of a log never saw what is recalled here, so that these figures show what has a say, not what lessons cause"
+)
+_QUIET = ("ADDITIVE", "unexercised")
+_FOUR = ("with", "without_first", "without_second", "without_both")
+_PAIRS_NOTE = (
+    "per cent; interaction: what both together change beyond the sum of each alone, in percentage points, shown where that is"
+    " beyond noise; SUBSTITUTES: each stands in for the other,"
+    " so that only one may go; COMPLEMENTS: each needs the other; CONDITIONAL: what one is worth depends on the other"
 )
 _TITLES = {"mechanism": "mechanisms", "ruleset": "other rule sets", "rule": "rules, one left out at a time"}
 
@@ -56,7 +63,48 @@ def ablation_sheets(document: Document) -> list[Sheet]:
         if found:
             columns = ("left out", "verdict", "said", "changed", *_MEASURES, "noise", "why")
             sheets.append(Sheet(title, columns, rows, (2, 3), _silent(found) if kind == "rule" else ()))
+    if document["pairs"] is not None:
+        sheets.append(_pairs(document["pairs"]))
     return [*sheets, *([_chains(document["chains"])] if document["chains"] is not None else [])]
+
+
+def _pairs(told: Document) -> Sheet:
+    """Return the pairs in which something shows, a line for each measure in which it does, and how many show nothing."""
+    rows = [line for row in told["rows"] if row["verdict"] not in _QUIET for line in _pair(row)]
+    counts = [f"{sum(row['verdict'] == verdict for row in told['rows'])} {verdict}" for verdict in _QUIET]
+    notes = [_PAIRS_NOTE, f"not shown: {', '.join(counts)}"]
+    if told["left_out"]:
+        notes.append(f"{told['left_out']} more pairs were not tried")
+    columns = (
+        "left out",
+        "and",
+        "verdict",
+        "said",
+        "measure",
+        "with",
+        "first out",
+        "second out",
+        "both out",
+        "interaction, 95 %",
+    )
+    return Sheet("two left out at a time", columns, rows, (3, 5, 6, 7, 8), notes)
+
+
+def _pair(row: Document) -> Iterator[tuple[str, ...]]:
+    for name in _MEASURES:
+        ends = row[name]["cluster"]
+        if ends is not None and _beyond(ends):
+            cells = [percent(row[name][key]) for key in _FOUR]
+            yield plain(row["first"]), plain(row["second"]), row["verdict"], str(row["fired"]), name, *cells, _points(row[name])
+
+
+def _beyond(ends: Sequence[float]) -> bool:
+    return ends[0] > 0 or ends[1] < 0
+
+
+def _points(measure: Document) -> str:
+    low, high = measure["cluster"]
+    return f"{measure['value'] * 100:+.1f} ({low * 100:+.1f} to {high * 100:+.1f})"
 
 
 def _chains(rows: Sequence[Document]) -> Sheet:

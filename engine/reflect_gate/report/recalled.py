@@ -67,7 +67,7 @@ def _framed(recalled: Recalled, logged: bool) -> tuple[str, list[tuple[str, str]
         head = f'{rank}. lesson "{_inert(match.lesson_id, _ID_LIMIT)}"{known}: {_source(shown)}; it says: '
         entries.append((head, match.proposal.lesson["statement"]))
     name = f"--retrieval {recalled.retrieval_id}" if logged else "--lesson ID"
-    return _OPENING, entries, f"When the task ends: reflect-gate record {name} --outcome resolved|unchanged|worse"
+    return _OPENING, entries, f"When the task ends: reflect-gate record {name} --outcome resolved|unchanged|worse --exit-code N"
 
 
 def context(recalled: Recalled, *, logged: bool = True) -> tuple[str, int]:

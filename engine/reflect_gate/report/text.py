@@ -20,6 +20,7 @@ __all__ = [
     "finding_line",
     "line_text",
     "marked",
+    "said_line",
     "shown_value",
     "summary_text",
     "verdict_of",
@@ -54,6 +55,8 @@ def decision_text(decision: Document, reflection: Document | None = None, paint:
     reached = [found for found in decision["findings"] if decision["stages"].get(found["stage"]) is not None]
     if reached:
         parts.append("\n".join(_findings(reached, paint)))
+    if decision.get("experimental"):
+        parts.append("\n".join(_looked_on(decision, paint)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -225,6 +228,26 @@ def _findings(findings: Sequence[Document], paint: Paint) -> Iterator[str]:
         yield f"  {finding_line(finding, paint)}"
         for measured in telling(finding["measured"]):
             yield f"      {condition(measured)}"
+
+
+def _looked_on(decision: Document, paint: Paint) -> Iterator[str]:
+    """The experimental rules that fired, and what they would have changed."""
+    tried = decision["experimental"]
+    same = (tried["status"], tried["reason"]) == (decision["status"], decision["reason"])
+    would = "would decide the same" if same else f"would decide {plain(decision_line(tried))}"
+    yield f"  {paint('experimental rules', 'dim')} {would}"
+    for fired in tried["fired"]:
+        yield f"  {paint('~', 'yellow')} {plain(fired['rule'])} fired  {paint(plain(fired['source']), 'dim')}"
+    for sign, style, key in (("-", "red", "gone"), ("+", "green", "added")):
+        for found in tried[key]:
+            yield f"  {paint(sign, style)} {said_line(found)}"
+
+
+def said_line(finding: Document) -> str:
+    """Return a finding that is told without its place and measures."""
+    about = f" on {one_line(finding['about'], 60)}" if finding["about"] else ""
+    rule = f"{finding['ruleset']}/{finding['rule']}"
+    return plain(f"{finding['stage']}: {finding['verdict']}, {finding['reason']}{about}  {rule}")
 
 
 def _told(finding: Document) -> str:
