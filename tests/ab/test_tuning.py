@@ -62,6 +62,28 @@ def test_a_value_that_is_worse_in_one_group_is_not_proposed() -> None:
     assert told["proposed"] == []
 
 
+def test_a_value_that_changes_nothing_in_a_group_is_not_proposed() -> None:
+    """What one group alone does not bear out may be luck, however much it betters the others."""
+    idle = fold_of(TASKS[0], PLAN.folds)
+
+    def then(task: str, place: int) -> bool:
+        return place in {0, 2} if fold_of(task, PLAN.folds) == idle else place in {0, 1, 2}
+
+    told = tuning.judged("some.least", POINTS, 2.0, found(then), PLAN)
+    assert (told["values"][0]["better_in"], told["values"][0]["worse_in"]) == (PLAN.folds - 1, 0)
+    assert told["values"][0]["beyond"]
+    assert told["proposed"] == []
+
+
+def test_values_that_admit_the_same_have_the_same_interval() -> None:
+    """Intervals move where the records do, and not by lot."""
+    same = found(lambda _, place: place in {0, 1, 2})
+    rows = [[row[1], row[2], row[2]] for row in same.rows]
+    told = tuning.judged("some.least", POINTS, 1.0, tuning.Swept(same.cases, rows), PLAN)
+    assert told["values"][0]["recall"] == told["values"][1]["recall"]
+    assert told["proposed"] == [2.0, 3.0]
+
+
 def test_a_value_that_trades_is_not_chosen() -> None:
     """More recall for more harm is shown with its price, and is no better."""
     told = tuning.judged("some.least", POINTS, 2.0, found(lambda *_: True), PLAN)

@@ -3,7 +3,7 @@
 usage: ab_report.py [--corpora DIR] [--jobs N] [--resamples N] [-o docs/ab-report.md]
 
 The page holds figures and names alone, no text of a corpus. `CONTESTS` are decided in order: a bundle that wins takes the place
-of the one before. The part of the tasks that is kept apart is printed last.
+of the one before. The part of the tasks that is kept apart is printed last. The rows of assay-gate need the extra `bench`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from pathlib import Path
 from typing import Any, Final
 
 if __package__:
+    from . import baselines, refusals, scored, tuning
     from .corpora import folder
 else:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    from tests.acceptance import baselines, refusals, scored, tuning
     from tests.acceptance.corpora import folder
 
+from reflect_gate import load_bundle
+from reflect_gate.ab.comparing import Plan
 from reflect_gate.ab.deciding import shipped
 from reflect_gate.cli import main as run
 from reflect_gate.report.ab import frozen_sheets, open_sheets
 from reflect_gate.report.ablation import ablation_markdown
-from reflect_gate.report.sheets import markdown
+from reflect_gate.report.sheets import Sheet, markdown
 
 __all__ = ["CONTESTS", "MARK", "compared", "page"]
 
@@ -112,7 +116,21 @@ def page(corpora: Path, jobs: int, resamples: int) -> str:
                 *more,
             ]
         )
-        return _page(contests, beside, bare, json.loads(ablation.read_bytes()))
+        return _page(contests, beside, bare, json.loads(ablation.read_bytes()), _further(corpora, jobs, resamples))
+
+
+def _further(corpora: Path, jobs: int, resamples: int) -> tuple[list[list[Sheet]], list[list[Sheet]]]:
+    """Return what stands beside the comparisons, each as its tables: simpler gates, what is refused, and thresholds.
+
+    Refusals and thresholds are those of the first contest's bundle. The part that is kept apart comes second.
+    """
+    name, found, plan = CONTESTS[0][0], scored.parts(corpora), Plan(resamples=resamples)
+    simpler = baselines.document(found, [a for a, _ in CONTESTS], plan)
+    bundle = load_bundle(name)._replace(engine="compiled", cross_check=False)
+    refused = refusals.document(refusals.spoken(found.open, bundle), name, resamples)
+    tuned = tuning.document(name, *tuning.swept(found, name, jobs), plan)
+    shown = [baselines.sheets(simpler, "open"), refusals.sheets(refused), tuning.sheets(tuned, "open")]
+    return shown, [baselines.sheets(simpler, "apart"), tuning.sheets(tuned, "apart")]
 
 
 def _page(
@@ -120,12 +138,15 @@ def _page(
     beside: Sequence[Mapping[str, Any]],
     bare: Mapping[str, Any],
     ablation: Mapping[str, Any],
+    further: tuple[Sequence[Sequence[Sheet]], Sequence[Sequence[Sheet]]],
 ) -> str:
     outcomes = "\n".join(f"{number}. {_outcome(one)}" for number, one in enumerate(contests, 1))
     intro = INTRO.format(mark=MARK, name=shipped(contests, BASELINE), contests=outcomes)
     parts = [intro, *map(_summary, _against_baseline(contests, beside))]
     for one in (*contests, *beside):
         parts += _parts(open_sheets(one), 2)
+    for sheets in further[0]:
+        parts += _parts(sheets, 2)
     found = bare["main"]["bare"]["a"]
     parts.append(
         "## Reflections written without evidence\n\n"
@@ -135,6 +156,8 @@ def _page(
     for one in (*contests, *beside):
         parts.append(f"## Kept apart: {_title(one)}")
         parts += _parts(frozen_sheets(one), 3)
+    for sheets in further[1]:
+        parts += _parts(sheets, 2)
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
