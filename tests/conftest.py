@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from reflect_gate import Bundle, load_bundle
+
+from .postgres_server import Server, running, unable
+
+if TYPE_CHECKING:
+    from .store.tenants import Tenants
 
 # A check of a commit says the same each time; new examples are looked for wherever else the suite runs.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -91,3 +96,20 @@ def with_reflection(request_document: dict[str, Any]) -> Callable[..., dict[str,
         return request_document
 
     return build
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server of this test session; tests that ask for it are skipped where none can be started."""
+    if reason := unable():
+        pytest.skip(reason)
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def tenants(postgres: Server) -> Tenants:
+    """A database of that server that holds a store, and makes a tenant for whoever needs one."""
+    from .store.tenants import Tenants
+
+    return Tenants(postgres)

@@ -1,7 +1,7 @@
 """reflect-store: what the gate remembers; the gate judges, this package keeps, and it never imports the gate.
 
-`open_store(path)` opens a store in a file, `memory_store()` one in memory; both are a `Store`. What happened is appended as
-events (`draft`), the only truth; what holds now is read from projections that are folded from them.
+`open_store(place)` opens a store in a file or on a server, `memory_store()` one in memory; each is a `Store`. What happened is
+appended as events (`draft`), the only truth; what holds now is read from projections that are folded from them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ __all__ = [
     "DerivedFrom",
     "Draft",
     "EarlierFailure",
+    "EarlierSuccess",
     "Edge",
     "Envelope",
     "Event",
@@ -58,12 +59,14 @@ if TYPE_CHECKING:
     from .events import GENESIS, Draft, Event, Head, draft
     from .exchange import Imported
     from .memory import memory_store
+    from .opening import open_store
     from .protocol import Backend, Index, Page, Row, Rows, Status, Store, Transaction
     from .records import (
         EMPTY_VIEW,
         LESSON_FIELDS,
         DerivedFrom,
         EarlierFailure,
+        EarlierSuccess,
         Edge,
         Envelope,
         HeldCandidate,
@@ -77,7 +80,6 @@ if TYPE_CHECKING:
     )
     from .searching import Found, SearchQuery
     from .shapes import EVENT_TYPES
-    from .sqlite import open_store
     from .store import EventStore
     from .tables import TABLES, TableName
     from .viewing import ViewQuery
@@ -89,6 +91,7 @@ _HOME: Final = {
     "EMPTY_VIEW": "records",
     "EVENT_TYPES": "shapes",
     "EarlierFailure": "records",
+    "EarlierSuccess": "records",
     "Edge": "records",
     "Envelope": "records",
     "Event": "events",
@@ -122,7 +125,7 @@ _HOME: Final = {
     "draft": "events",
     "memory_store": "memory",
     "new_lesson": "records",
-    "open_store": "sqlite",
+    "open_store": "opening",
 }
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
+from typing import Final
 
 from .errors import StoreError
 
 __all__ = ["cursor_of", "position"]
 
+_URL: Final = bytes.maketrans(b"+/", b"-_")
+_PLAIN: Final = bytes.maketrans(b"-_", b"+/")
+
 
 def cursor_of(time: str, event: str, key: str) -> str:
     """Return the cursor of a row."""
-    return base64.urlsafe_b64encode(f"{time}\0{event}\0{key}".encode()).decode()
+    text = binascii.b2a_base64(f"{time}\0{event}\0{key}".encode(), newline=False)
+    return text.translate(_URL).decode()
 
 
 def position(cursor: str) -> tuple[str, str, str]:
     """Return the place that a cursor names; `store-unknown` where it is none of ours."""
     try:
-        time, event, key = base64.urlsafe_b64decode(cursor.encode()).decode().split("\0")
+        time, event, key = binascii.a2b_base64(cursor.encode().translate(_PLAIN)).decode().split("\0")
     except (ValueError, binascii.Error):
         raise StoreError("store-unknown", f"no cursor: `{cursor}`") from None
     return time, event, key

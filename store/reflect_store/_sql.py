@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import functools
-import re
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
-__all__ = ["migrations", "queries", "statements"]
+__all__ = ["latest", "migrations", "queries", "statements"]
 
-_NAME: Final = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
-_COMMENT: Final = re.compile(r"^--.*\n?", re.MULTILINE)
+_HERE: Final = Path(__file__).parent
+"""Beside the modules, as every wheel is unpacked; a loader of resources would cost a start more than the queries do."""
+
+_NAMED: Final = "\n-- name: "
 
 
 @functools.cache
 def queries(name: str) -> Mapping[str, str]:
     """Return the statements of `queries/<name>.sql` by their names."""
-    text = resources.files(__package__).joinpath("queries", f"{name}.sql").read_text(encoding="utf-8")
-    parts = _NAME.split(text)[1:]
-    return {key: _COMMENT.sub("", body).strip().removesuffix(";") for key, body in zip(parts[::2], parts[1::2], strict=True)}
+    text = (_HERE / "queries" / f"{name}.sql").read_text(encoding="utf-8")
+    parts = [part.partition("\n") for part in f"\n{text}".split(_NAMED)[1:]]
+    return {name: _code(body).strip().removesuffix(";") for name, _, body in parts}
+
+
+def _code(body: str) -> str:
+    return "\n".join(line for line in body.split("\n") if not line.startswith("--"))
+
+
+def latest(dialect: str) -> int:
+    """Return the number of the last migration of `migrations/<dialect>`."""
+    names = os.listdir(_HERE / "migrations" / dialect)  # noqa: PTH208 - at every start
+    return max(int(name.partition("_")[0]) for name in names if name.endswith(".sql"))
 
 
 @functools.cache
 def migrations(dialect: str) -> tuple[tuple[int, str], ...]:
     """Return number and text of each migration of `migrations/<dialect>`, in order; number n leads from layout n - 1 to n."""
-    folder = resources.files(__package__).joinpath("migrations", dialect)
+    folder = _HERE / "migrations" / dialect
     found = sorted((entry.name, entry) for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return tuple((int(name.partition("_")[0]), entry.read_text(encoding="utf-8")) for name, entry in found)
 

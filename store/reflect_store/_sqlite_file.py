@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
+from _thread import allocate_lock
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from ._sql import migrations, queries, statements
+from ._sql import latest, migrations, queries, statements
 from ._sqlite_errors import APPLICATION_ID
 from .errors import Place, StoreError
 
 __all__ = ["LAYOUT", "connect", "layout_of", "new_file", "prepare", "read_only_layout", "scratch_connection"]
 
-LAYOUT: Final = migrations("sqlite")[-1][0]
+LAYOUT: Final = latest("sqlite")
 """The layout that this code reads and writes; older ones are migrated, newer ones refused."""
 
 _SQL: Final = queries("store")
@@ -29,21 +32,65 @@ def new_file(path: Path) -> None:
     """Create an empty file that only its owner can read, in a folder that only its owner can enter, unless they are there."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        with _guard:
+            # One that is there is not opened: closing it again could end the locks of other connections; see `_Connection`.
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            elif not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         code = "store-read-only" if isinstance(error, PermissionError) else "store-io"
         raise StoreError(code, f"the store cannot be created: {(error.strerror or '').lower()}", Place(str(path))) from None
 
 
+_guard: Final = allocate_lock()
+_connected: Final[Counter[tuple[int, int]]] = Counter()
+"""How many connections this process has to a file, by device and inode."""
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that is counted as long as it is open.
+
+    Where a process closes a file, POSIX ends every lock that it holds on that file, those of SQLite too; another process could
+    then take the log away that this one still writes to. So nothing here opens a file that has a connection in this process.
+    """
+
+    file: tuple[int, int] | None = None
+
+    def close(self) -> None:
+        """Close it; closing twice is harmless."""
+        with _guard:
+            super().close()
+            if self.file is not None:
+                _connected[self.file] -= 1
+                self.file = None
+
+
+def _opened(path: Path, uri: str, timeout: float) -> sqlite3.Connection:
+    """Open a file that is a database, or empty; it is looked at only where this process has no connection to it."""
+    with _guard:
+        try:
+            status = path.stat()
+        except OSError:
+            status = None
+        key = (status.st_dev, status.st_ino) if status else None
+        if key is None or not _connected[key]:
+            _look_at(path)
+        connection = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, factory=_Connection)
+        if key is not None:
+            _connected[key] += 1
+            connection.file = key
+    return connection
+
+
 def connect(path: Path, timeout: float, *, read_only: bool) -> sqlite3.Connection:
     """Return a connection to the file, which must be there and must not be another kind of file."""
-    _look_at(path)
     uri = path.absolute().as_uri()
     if read_only:
         uri += "?mode=ro" if _wal_can_be_used(path) else "?mode=ro&immutable=1"
     else:
         uri += "?mode=rw"
-    connection = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
+    connection = _opened(path, uri, timeout)
     try:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
@@ -86,7 +133,8 @@ def _look_at(path: Path) -> None:
 
 
 def _missing(path: Path) -> StoreError:
-    return StoreError("store-missing", "there is no store yet; `reflect-gate store init` makes one", Place(str(path)))
+    message = "there is no store yet; the first lesson makes it, or `reflect-gate store init`"
+    return StoreError("store-missing", message, Place(str(path)))
 
 
 def _wal_can_be_used(path: Path) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-import orjson
-
 from ._cursor import cursor_of, position
 from ._fts import FtsIndex
+from ._reading import loads
 from ._sql import queries
 from .events import GENESIS, Event, Head, canonical
 from .protocol import Page, Row
@@ -45,15 +45,15 @@ class SqliteRows:
     def get(self, table: TableName, key: str) -> Row | None:
         """Return a fresh copy of a row."""
         found = self._connection.execute(_statement("get", table), (key,)).fetchone()
-        return None if found is None else cast("Row", orjson.loads(found[0]))
+        return None if found is None else cast("Row", loads(found[0]))
 
     def many(self, table: TableName, keys: Iterable[str]) -> Mapping[str, Row]:
         """Return fresh copies of several rows."""
-        return {key: cast("Row", orjson.loads(row)) for key, row in self.held(table, keys).items()}
+        return {key: cast("Row", loads(row)) for key, row in self.held(table, keys).items()}
 
     def held(self, table: TableName, keys: Iterable[str]) -> Mapping[str, bytes]:
         """Return several rows as they are kept."""
-        return dict(self._connection.execute(_statement("many", table), (orjson.dumps(list(keys)).decode(),)))
+        return dict(self._connection.execute(_statement("many", table), (json.dumps(list(keys)),)))
 
     def put(self, table: TableName, key: str, row: Row) -> None:
         """Write a row."""
@@ -71,7 +71,11 @@ class SqliteRows:
         found = self._connection.execute(statement, (*start, *where.values(), limit + 1)).fetchall()
         taken = found[:limit]
         cursor = cursor_of(*taken[-1][:3]) if len(found) > limit else None
-        return Page(tuple(cast("Row", orjson.loads(entry[3])) for entry in taken), cursor)
+        return Page(tuple(cast("Row", loads(entry[3])) for entry in taken), cursor)
+
+    def first_of(self, table: TableName, column: str, values: Sequence[str], limit: int) -> Mapping[str, Sequence[Row]]:
+        """Return, by each of some values of a column, the oldest rows that have it."""
+        return {value: self.select(table, {column: value}, None, limit, newest=False).rows for value in values}
 
     def count(self, table: TableName, where: Mapping[str, str]) -> int:
         """Return how many rows a `select` would find."""

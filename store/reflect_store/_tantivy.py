@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .events import Head
-from .projections import lesson_ids
 from .protocol import Transaction
 from .searching import FLAGGED, Sought
-from .shapes import REDACTED
 
-__all__ = ["ENVIRONMENT", "LARGE", "TantivyIndex", "Texts", "installed", "wanted"]
+__all__ = ["ENVIRONMENT", "LARGE", "TantivyIndex", "Texts", "changed_since", "installed", "wanted"]
 
 Texts: TypeAlias = Callable[[Iterable[str] | None], Iterable[Sequence[Any]]]
 """Yields id, place, words, scope and sieve of some lessons or all; the place is `None` where a lesson is not in use."""
@@ -49,7 +45,9 @@ _TIED: Final = 8
 
 def installed() -> bool:
     """Return whether tantivy can be imported, without importing it."""
-    return importlib.util.find_spec("tantivy") is not None
+    from importlib.util import find_spec
+
+    return find_spec("tantivy") is not None
 
 
 def wanted(setting: str | None, lessons: int) -> bool:
@@ -99,7 +97,7 @@ class TantivyIndex:
 
     def __init__(self, folder: Path, texts: Texts) -> None:
         self._folder = folder
-        self._texts = texts
+        self.texts = texts
         self._index: Any = None
         self._mark: Head | None = None
 
@@ -109,8 +107,9 @@ class TantivyIndex:
         """Return lessons and scores as the index in the file does; `None` where it must answer."""
         if not query.words and not query.scopes:
             return ()
+        if not self.follow(transaction):
+            return None
         try:
-            self._catch_up(transaction)
             asked = _query(self._index.schema, query)
             if asked is None:
                 return ()
@@ -118,17 +117,32 @@ class TantivyIndex:
             # What ties at the limit is looked at a little further: of equals, the elder stay.
             hits = searcher.search(asked, limit + _TIED, count=False).hits
             places = searcher.fast_field_values("place", [address for _, address in hits])
-        except OSError:
-            return None
-        except ValueError as error:
-            # Another process is at it; everything else that tantivy complains of is damage to what is only a copy.
-            if "lock" not in str(error).lower():
-                self.forget()
+        except (OSError, ValueError) as error:
+            self._failed(error)
             return None
         best = sorted((-float(score), int(place)) for (score, _), place in zip(hits, places, strict=True))[:limit]
         names = transaction.rows.index.names([place for _, place in best])
         # Another process may have moved on: what this transaction does not know yet is left out.
         return [(name, -score) for score, name in sorted((score, names[place]) for score, place in best if place in names)]
+
+    def follow(self, transaction: Transaction) -> bool:
+        """Bring the index to the state of the transaction; return false where that cannot be now."""
+        try:
+            self._catch_up(transaction)
+        except (OSError, ValueError) as error:
+            self._failed(error)
+            return False
+        return True
+
+    def _failed(self, error: OSError | ValueError) -> None:
+        # Another process is at it; everything else that tantivy complains of is damage to what is only a copy.
+        if isinstance(error, ValueError) and "lock" not in str(error).lower():
+            self.forget()
+
+    def stands_at(self) -> Head | None:
+        """Return the event that the index stands at; `None` where there is no index, or nobody knows."""
+        mark = self._read_mark()
+        return mark.at if mark else None
 
     # -- keeping up ----------------------------------------------------------------------------------------------------
 
@@ -146,9 +160,9 @@ class TantivyIndex:
         if at is not None and at.seq > head.seq:
             raise BlockingIOError("the index belongs to a later state of the store")
         if at != head:
-            changed = _changed(transaction, at)
+            changed = changed_since(transaction, at)
             if changed is None or changed:
-                self._write(self._texts(changed), anew=changed is None)
+                self._write(self.texts(changed), anew=changed is None)
                 self._index.reload()
             self._write_mark(_Mark(head, self._index.searcher().num_docs))
         self._index.reload()
@@ -199,12 +213,17 @@ class TantivyIndex:
 
     def forget(self) -> None:
         """Remove the index; the next search makes it anew."""
+        import shutil
+
         self._index = self._mark = None
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _changed(transaction: Transaction, mark: Head | None) -> set[str] | None:
+def changed_since(transaction: Transaction, mark: Head | None) -> set[str] | None:
     """Return the lessons that events since the mark speak of; `None` where all are to be read anew."""
+    from .projections import lesson_ids
+    from .shapes import REDACTED
+
     if mark is None or mark[0] < 1:
         return None
     marked = transaction.by_seq(mark[0] - 1, 1)

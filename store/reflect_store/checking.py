@@ -66,9 +66,10 @@ def apply(event: Event, rows: Rows) -> None:
 def _refold(transaction: Transaction, rows: Rows, progress: Progress) -> None:
     """Fold every event of the store into the empty `rows`."""
     whole = transaction.head().seq
-    for count, event in enumerate(by_time(transaction), 1):
-        apply(event, rows)
-        progress(count, whole)
+    with rows.index.gathered():
+        for count, event in enumerate(by_time(transaction), 1):
+            apply(event, rows)
+            progress(count, whole)
 
 
 class _Problems(list[str]):

@@ -1,10 +1,11 @@
 """The one error of the store: a stable code, one line of text, and the place it came from.
 
-Codes of files: `store-missing`, `store-foreign`, `store-newer`, `store-corrupt`, `store-read-only`, `store-full`, `store-busy`,
-`store-io`, `store-exists`. Codes of what was asked for: `store-moved`, `store-payload`, `store-reference`, `store-conflict`,
-`store-import`, `store-unknown`, `store-unsupported`. Codes of the queue: `queue-gone`, `queue-full-disk`, `queue-read-only`,
-`queue-io`, `queue-busy`, `queue-latched`, `queue-closed`, `queue-claim`, `queue-handler`, `queue-payload`, `queue-settings`,
-`queue-unknown`, `queue-conflict`.
+Codes of files and servers: `store-missing`, `store-foreign`, `store-newer`, `store-corrupt`, `store-read-only`, `store-full`,
+`store-busy`, `store-io`, `store-exists`; of servers alone: `store-unreachable`, `store-denied`. Codes of what was asked for:
+`store-moved`, `store-payload`, `store-reference`, `store-conflict`, `store-import`, `store-unknown`, `store-unsupported`. Codes
+of the queue: `queue-gone`, `queue-full-disk`, `queue-read-only`, `queue-io`, `queue-busy`, `queue-latched`, `queue-closed`,
+`queue-claim`, `queue-handler`, `queue-payload`, `queue-settings`, `queue-unknown`, `queue-conflict`; on servers also
+`queue-unreachable`, `queue-denied`, `queue-newer`, `queue-foreign`, `queue-unsupported`.
 """
 
 from __future__ import annotations

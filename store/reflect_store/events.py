@@ -7,16 +7,13 @@ nonce is erased with it, what was erased cannot be guessed from the digest.
 
 from __future__ import annotations
 
-import hashlib
-import secrets
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple, cast
 
-import orjson
-
+from ._reading import loads
 from .errors import StoreError
-from .shapes import check_payload
 
 __all__ = [
     "GENESIS",
@@ -73,7 +70,7 @@ class Event(NamedTuple):
 
     def data(self) -> dict[str, Any] | None:
         """Return the payload as a fresh document, `None` once it is erased."""
-        return None if self.payload is None else cast("dict[str, Any]", orjson.loads(self.payload))
+        return None if self.payload is None else cast("dict[str, Any]", loads(self.payload))
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of `event.schema.json`."""
@@ -82,6 +79,8 @@ class Event(NamedTuple):
 
 def canonical(value: object) -> bytes:
     """Return canonical JSON: sorted keys, UTF-8, no space; `store-payload` where `value` is more than JSON can hold."""
+    import orjson
+
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError as error:
@@ -100,20 +99,26 @@ def draft(type_: str, payload: Mapping[str, Any], *, id_: str | None = None, non
     Raises:
         StoreError: `store-payload` where the payload is not of the shape or too long.
     """
+    from .shapes import check_payload
+
     text = canonical(payload)
-    check_payload(type_, orjson.loads(text))
+    check_payload(type_, loads(text))
     if len(text) > MOST_BYTES:
         raise StoreError("store-payload", f"event `{type_}`: more than {MOST_BYTES} bytes")
-    return Draft(id_ or secrets.token_hex(16), type_, text, nonce or secrets.token_hex(16))
+    return Draft(id_ or os.urandom(16).hex(), type_, text, nonce or os.urandom(16).hex())
 
 
 def payload_digest(nonce: str, payload: bytes) -> str:
     """Return the digest that the chain covers in place of the payload."""
+    import hashlib
+
     return hashlib.sha256(nonce.encode() + b"\n" + payload).hexdigest()
 
 
 def link(previous: str, seq: int, id_: str, type_: str, time: str, digest: str) -> str:
     """Return the hash of an event that follows the hash `previous`; no part may hold a line break, which the shapes see to."""
+    import hashlib
+
     return hashlib.sha256("\n".join((previous, str(seq), id_, type_, time, digest)).encode()).hexdigest()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -21,6 +22,9 @@ FORMAT: Final = "urn:reflect-gate:schema:store-export:1"
 
 Check: TypeAlias = Callable[[object, Place], None]
 """Holds one event's document to the schema, or raises."""
+
+MANY: Final = 10_000
+"""An import of so many events that also outnumber those of the store makes the search index anew at its end."""
 
 _HEADER = {"format", "events", "head"}
 _EVENT = set(Event._fields)
@@ -75,12 +79,15 @@ class _File:
             raise self._error("a line is a JSON object", line)
         return document
 
-    def events(self) -> Iterator[Event]:
-        """Yield the events; the header is read first, and at the end what it promised is compared."""
+    def start(self) -> None:
+        """Read the header: how many events there are, and how they end."""
         header = self._document(next(self._lines, b""), 1)
         if set(header) != _HEADER or header["format"] != FORMAT:
             raise self._error(f"no export of a store: the first line is no header of the format `{FORMAT}`", 1)
         self.whole, self._end = int(header["events"]), str(header["head"])
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events that follow the header; at the end what it promised is compared."""
         for line, text in enumerate(self._lines, 2):
             yield self._event(self._document(text, line), line)
         if self.head != (self.whole, self._end):
@@ -160,6 +167,12 @@ class _Merge:
         return sum(event is not None and event.payload is not None for event in found)
 
 
+def _gathered(transaction: Transaction, events: int) -> AbstractContextManager[None]:
+    """Return what the events are added within."""
+    many = events >= max(MANY, transaction.head().seq)
+    return transaction.rows.index.gathered() if many else nullcontext()
+
+
 def import_events(
     backend: Backend,
     lines: Iterable[bytes],
@@ -187,9 +200,11 @@ def import_events(
     file = _File(lines, name, check)
     with backend.writing() as transaction:
         merge = _Merge(transaction, later(moment + _AHEAD, ""))
-        for event in file.events():
-            merge.take(event, Place(name, event.seq + 1))
-            progress(event.seq, file.whole)
+        file.start()
+        with _gathered(transaction, file.whole):
+            for event in file.events():
+                merge.take(event, Place(name, event.seq + 1))
+                progress(event.seq, file.whole)
         unnamed = [event_id for event_id in merge.erased_there if event_id not in merge.redactions]
         if unnamed:
             message = f"the payload of event `{unnamed[0]}` is gone and no redaction names it"

@@ -90,6 +90,10 @@ class MemoryRows:
         cursor = cursor_of(*taken[-1][:3]) if len(found) > limit else None
         return Page(tuple(entry[3] for entry in taken), cursor)
 
+    def first_of(self, table: TableName, column: str, values: Sequence[str], limit: int) -> Mapping[str, Sequence[Row]]:
+        """Return, by each of some values of a column, the oldest rows that have it."""
+        return {value: self.select(table, {column: value}, None, limit, newest=False).rows for value in values}
+
     def count(self, table: TableName, where: Mapping[str, str]) -> int:
         """Return how many rows a `select` would find."""
         return len(self._matching(table, where)) if where else len(self._tables[table])

@@ -49,7 +49,10 @@ class Page(NamedTuple):
 
 
 class Status(NamedTuple):
-    """What a store is: its place and back end, the version of its layout, the end of its chain, what it holds, its bytes."""
+    """What a store is: its place and back end, the version of its layout, the end of its chain, what it holds, its bytes.
+
+    `indexed` is the number of the last event that the search index of this node knows, where that is not part of the store.
+    """
 
     place: str
     backend: str
@@ -58,6 +61,7 @@ class Status(NamedTuple):
     redacted: int
     rows: Mapping[str, int]
     size: int
+    indexed: int | None = None
 
 
 class Index(Protocol):
@@ -71,16 +75,20 @@ class Index(Protocol):
         """Take a lesson out of the index, if it is there."""
         ...
 
+    def gathered(self) -> AbstractContextManager[None]:
+        """Within it many lessons change and none is sought: what is quicker made at once may wait for its end."""
+        ...
+
     def search(self, query: Sought, limit: int) -> Sequence[tuple[str, float]]:
         """Return active lessons and their scores, the best first, ties by id."""
         ...
 
-    def common(self, token: str, most: int) -> bool:
-        """Return whether more than `most` lessons hold a stem or a scope token; costs what `most` places cost."""
+    def common(self, tokens: Sequence[str], most: int) -> list[str]:
+        """Return those of some stems or scope tokens that more than `most` lessons hold; each costs what `most` places cost."""
         ...
 
-    def holding(self, token: str, limit: int) -> Sequence[int]:
-        """Return the places of lessons that hold a stem or a scope token, the youngest first; costs what `limit` places cost."""
+    def holding(self, tokens: Sequence[str], limit: int) -> Mapping[str, Sequence[int]]:
+        """Return the places of lessons that hold each token, the youngest `limit` first; each costs what so many places cost."""
         ...
 
     def names(self, places: Iterable[int]) -> Mapping[int, str]:
@@ -130,6 +138,10 @@ class Rows(Protocol):
 
     def select(self, table: TableName, where: Mapping[str, str], after: str | None, limit: int, newest: bool) -> Page:
         """Return rows in the order of time, event and key, only those whose columns equal `where`."""
+        ...
+
+    def first_of(self, table: TableName, column: str, values: Sequence[str], limit: int) -> Mapping[str, Sequence[Row]]:
+        """Return, by each of some values of a column, the `limit` oldest rows that have it."""
         ...
 
     def count(self, table: TableName, where: Mapping[str, str]) -> int:

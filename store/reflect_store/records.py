@@ -18,6 +18,7 @@ __all__ = [
     "LESSON_FIELDS",
     "DerivedFrom",
     "EarlierFailure",
+    "EarlierSuccess",
     "Edge",
     "Envelope",
     "HeldCandidate",
@@ -65,7 +66,8 @@ LESSON_FIELDS: tuple[str, ...] = tuple(Lesson.__annotations__)
 class Envelope(TypedDict):
     """What is known of a lesson beside its own fields: `bundle` is the digest of the policies that admitted it.
 
-    A decision proposes a lesson and says no `status`; a store says where the lesson stands.
+    A decision proposes a lesson and says no `status`; a store says where the lesson stands. `tags` are keywords that it is also
+    found by.
     """
 
     lesson_id: str
@@ -73,6 +75,7 @@ class Envelope(TypedDict):
     project: Mapping[str, str]
     red_flag: bool
     bundle: str
+    tags: NotRequired[list[str]]
     status: NotRequired[Standing]
 
 
@@ -112,6 +115,15 @@ class EarlierFailure(TypedDict):
     scope: str
 
 
+class EarlierSuccess(TypedDict):
+    """The run that went well in the end after an earlier failure of the same signature: what its last items say."""
+
+    success_id: str
+    failure_id: str
+    origin: Origin
+    said: list[str]
+
+
 class HeldCandidate(TypedDict):
     """A candidate of the same signature that waits for evidence."""
 
@@ -144,7 +156,7 @@ class StoreView:
     """The store as one evaluation sees it.
 
     A version that moves with every change, the lessons, the edges of the ledger, earlier failures of the same signature (the
-    newest first), and candidates of that signature that wait.
+    newest first), candidates of that signature that wait, and how earlier failures of it went well in the end.
 
     Raises:
         ValueError: two lessons share an id, or an edge leads to no lesson of the view; every such id is named.
@@ -155,6 +167,7 @@ class StoreView:
     edges: tuple[Edge, ...] = ()
     failures: tuple[EarlierFailure, ...] = ()
     candidates: tuple[HeldCandidate, ...] = ()
+    successes: tuple[EarlierSuccess, ...] = ()
 
     def __post_init__(self) -> None:
         problems = [f"two lessons have the id `{name}`" for name in _repeated(entry["id"] for entry in self.lessons)]
@@ -190,12 +203,13 @@ class StoreView:
             edges=tuple(cast("Iterable[Edge]", document["edges"])),
             failures=tuple(cast("Iterable[EarlierFailure]", document.get("failures", ()))),
             candidates=tuple(cast("Iterable[HeldCandidate]", document.get("candidates", ()))),
+            successes=tuple(cast("Iterable[EarlierSuccess]", document.get("successes", ()))),
         )
 
     def to_json(self) -> dict[str, object]:
         """Return the view as the `store_view` of an evaluation request."""
         document: dict[str, object] = {"version": self.version, "lessons": list(self.lessons), "edges": list(self.edges)}
-        more = {"failures": list(self.failures), "candidates": list(self.candidates)}
+        more = {"failures": list(self.failures), "candidates": list(self.candidates), "successes": list(self.successes)}
         return document | {name: entries for name, entries in more.items() if entries}
 
     @cached_property

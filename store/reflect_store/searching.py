@@ -1,22 +1,23 @@
 """Searching for lessons: what is asked (`SearchQuery`), what is found (`Found`), and what of a lesson is searched (`Text`).
 
-A lesson in use is searched by the words of its statement and scope, and by the typed terms of its scope (`lang:python`), each one
-token. A lesson that is bound to other repositories or languages than the ones that are asked for is not found.
+A lesson in use is searched by the words of its statement, scope and tags, and by the typed terms of its scope (`lang:python`),
+each one token. A lesson that is bound to other repositories or languages than the ones that are asked for is not found.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
-import threading
-from collections.abc import Iterable
-from typing import Final, NamedTuple, cast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-import orjson
-
+from ._hashing import sha256
+from ._reading import loads
 from .protocol import Row, Rows, Transaction
 from .tables import TableName
+
+if TYPE_CHECKING:
+    import threading
 
 __all__ = [
     "FLAGGED",
@@ -50,8 +51,9 @@ MOST_WORDS: Final = 64
 MOST_SCOPES: Final = 64
 MOST_LETTERS: Final = 128
 
-_TERM: Final = re.compile(r'\w+:"[^"]*"|\S+')
-_WORD: Final = re.compile(r"\w+")
+# As text, which `re` compiles when it is first searched for.
+_TERM: Final = r'\w+:"[^"]*"|\S+'
+_WORD: Final = r"\w+"
 
 
 class SearchQuery(NamedTuple):
@@ -84,7 +86,7 @@ class Found(NamedTuple):
     @property
     def row(self) -> Row:
         """A fresh copy of the lesson's row, read when it is asked for: most of what is found is not looked at further."""
-        return cast("Row", orjson.loads(self.held))
+        return cast("Row", loads(self.held))
 
 
 class Text(NamedTuple):
@@ -108,7 +110,7 @@ class Sought(NamedTuple):
 @functools.lru_cache(maxsize=4_096)
 def scope_token(term: str) -> str:
     """Return the one token that stands for a scope term: digits at its end, so that no stemmer takes it for a word."""
-    digest = hashlib.sha256(term.casefold().encode("utf-8", "replace")).digest()
+    digest = sha256(term.casefold().encode("utf-8", "replace"))
     return f"s{int.from_bytes(digest[:8], 'big'):020}"
 
 
@@ -121,7 +123,7 @@ def _terms(scope: str) -> tuple[list[str], list[str]]:
     """Return the typed terms and the free words of a scope."""
     typed: list[str] = []
     free: list[str] = []
-    for term in _TERM.findall(scope.casefold()):
+    for term in re.findall(_TERM, scope.casefold()):
         (typed if term.partition(":")[0] in KEYS and ":" in term else free).append(term)
     return typed, free
 
@@ -138,33 +140,39 @@ def text_of(row: Row) -> Text | None:
     typed, free = _terms(lesson["scope"])
     sieve = [token for key in BINDING for token in _bound(typed, key) or [any_of(key)]]
     sieve += [FLAGGED] if row["standing"] == "flagged" or row["envelope"]["red_flag"] else []
-    words = _clean(" ".join([lesson["statement"], *free]))
+    words = _clean(" ".join([lesson["statement"], *free, *row["envelope"].get("tags", ())]))
     return Text(row["id"], row["time"], words, " ".join(map(scope_token, typed)), " ".join(sieve))
 
 
 def _clean(text: str) -> str:
     """Return words alone: what an index would split at anyway, and what a file could not hold."""
-    return text if text.isalnum() else " ".join(_WORD.findall(text))
-
-
-class _Stemmers(threading.local):
-    """A stemmer for each thread: it keeps state while it works."""
-
-    def __init__(self) -> None:
-        import Stemmer
-
-        self.stems = Stemmer.Stemmer("porter").stemWords
+    return text if text.isalnum() else " ".join(re.findall(_WORD, text))
 
 
 @functools.cache
-def _stemmers() -> _Stemmers:
-    return _Stemmers()
+def _stemmers() -> threading.local:
+    """Return what keeps a stemmer for each thread: it has state while it works."""
+    # A search alone needs no stems, and no threads.
+    import threading
+
+    return threading.local()
+
+
+def _stemmer() -> Callable[[list[str]], list[str]]:
+    kept = _stemmers()
+    try:
+        stem_words: Callable[[list[str]], list[str]] = kept.stem_words
+    except AttributeError:
+        import Stemmer
+
+        stem_words = kept.stem_words = Stemmer.Stemmer("porter").stemWords
+    return stem_words
 
 
 def stems(text: str) -> list[str]:
     """Return the stems of the longest words of a text, which are the rare ones as a rule; equals by letter."""
-    words = sorted(set(_WORD.findall(text.casefold())), key=lambda word: (-len(word), word))[:MOST_WORDS]
-    return list(dict.fromkeys(_stemmers().stems([word[:MOST_LETTERS] for word in words])))
+    words = sorted(set(re.findall(_WORD, text.casefold())), key=lambda word: (-len(word), word))[:MOST_WORDS]
+    return list(dict.fromkeys(_stemmer()([word[:MOST_LETTERS] for word in words])))
 
 
 def index_row(rows: Rows, table: TableName, key: str, row: Row | None) -> None:

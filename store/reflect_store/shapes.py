@@ -75,7 +75,10 @@ def _is_lesson(value: object) -> bool:
 
 
 def _is_envelope(value: object) -> bool:
-    return isinstance(value, dict) and set(value) == _ENVELOPE and _is_id(value["lesson_id"]) and _is_id(value["signature"])
+    if not isinstance(value, dict) or set(value) - {"tags"} != _ENVELOPE:
+        return False
+    tags = value.get("tags", [])
+    return _is_id(value["lesson_id"]) and _is_id(value["signature"]) and isinstance(tags, list) and all(map(_is_text, tags))
 
 
 def _is_decision(value: object) -> bool:
@@ -136,7 +139,9 @@ EVENT_TYPES: Final[Mapping[str, Shape]] = {
         "A candidate said what a lesson says already.",
         {"lesson_id": "id", "decision_id": "id", "failure_id": "id", "signature": "id", "origin": "origin", **_GROUNDS},
     ),
-    "evidence-added": Shape("A lesson gained evidence or a counterexample.", {"lesson_id": "id", "origin": "origin", **_GROUNDS}),
+    "evidence-added": Shape(
+        "A lesson gained evidence or a counterexample.", {"lesson_id": "id", "origin": "origin", **_GROUNDS}, {"rule": "text"}
+    ),
     "lessons-recalled": Shape(
         "Lessons were shown for a task, or withheld to compare.",
         {"retrieval_id": "id", "lesson_ids": "ids", "withheld": "ids", "origin": "origin", "query": "id"},

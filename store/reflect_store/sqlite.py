@@ -9,24 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from . import _sqlite_file as file
 from ._sql import queries
 from ._sqlite_errors import translated
 from ._sqlite_rows import SqliteRows, SqliteTransaction
 from ._tantivy import LARGE, TantivyIndex, wanted
-from .checking import settle
 from .errors import Place, StoreError
-from .events import Head, now
+from .events import Head
 from .protocol import Progress, silent
 from .searching import Sought
 from .store import EventStore
 
-__all__ = ["TIMEOUT", "SqliteBackend", "open_store"]
-
-TIMEOUT: Final = 30.0
-"""Seconds that a writer waits for others before it gives up with `store-busy`."""
+__all__ = ["SqliteBackend", "open_file"]
 
 _SQL: Final = queries("store")
 _PAGES: Final = 256
@@ -184,30 +180,16 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def open_store(
+def open_file(
     path: Path,
     *,
-    create: bool = False,
-    read_only: bool = False,
-    timeout: float = TIMEOUT,
-    search: Literal["auto", "fts5", "tantivy"] | None = None,
-    clock: Callable[[], datetime] = now,
+    create: bool,
+    read_only: bool,
+    timeout: float,
+    search: str | None,
+    clock: Callable[[], datetime],
 ) -> EventStore:
-    """Open the store in the file `path`; an older layout is migrated, in one transaction and with its projections built anew.
-
-    Args:
-        path: the file; its folder is made with it, mode 0700, the file with mode 0600.
-        create: make the store where there is none.
-        read_only: open for reading alone, which works where nothing may be written.
-        timeout: seconds to wait for other processes.
-        search: which index answers searches; by itself, tantivy where it is installed and the store is large. The environment
-            variable `REFLECT_GATE_SEARCH` says so where this is `None`.
-        clock: says the time of new events.
-
-    Raises:
-        StoreError: `store-missing`, `store-foreign`, `store-newer`, `store-corrupt`, `store-read-only`, `store-full`,
-            `store-busy` or `store-io`; the file is then as it was.
-    """
+    """Open the store in the file `path`; the arguments are those of `open_store`, and so are the errors."""
     if create and not read_only:
         file.new_file(path)
     with translated(str(path)):
@@ -225,4 +207,6 @@ def open_store(
 
 
 def _settle(backend: SqliteBackend) -> None:
+    from .checking import settle
+
     settle(backend, SqliteTransaction(backend._connection, backend.place), silent)  # noqa: SLF001 - within this module

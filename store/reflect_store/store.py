@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from . import checking, exchange, redaction, searching
-from .errors import StoreError
+from . import searching
+from .errors import Place, StoreError
 from .events import Draft, Event, Head, draft, later, link, now, payload_digest
-from .projections import unknown_references
 from .protocol import Backend, Get, Page, Progress, Row, Status, Transaction, Writer, silent
-from .records import StoreView
 from .searching import Found, SearchQuery
-from .shapes import REDACTED
 from .tables import TABLES, TableName
-from .viewing import ViewQuery, read_view
 
-__all__ = ["EventStore"]
+if TYPE_CHECKING:
+    from . import checking, exchange
+    from .records import StoreView
+    from .viewing import ViewQuery
+
+__all__ = ["EventStore", "known_numbers"]
 
 
 class EventStore:
@@ -63,8 +64,10 @@ class EventStore:
                 speaks of a lesson, flag or candidate that is not there or gives birth to a lesson that is, `store-conflict`
                 where an id names another event.
         """
+        from .viewing import read_view
+
         with self.backend.writing() as transaction:
-            known = _known(transaction, drafts)
+            known = known_numbers(transaction, drafts)
             if known is not None:
                 return known
             head = transaction.head()
@@ -87,11 +90,16 @@ class EventStore:
         Raises:
             StoreError: as `append`, but never `store-moved`.
         """
+        from .viewing import read_view
+
         with self.backend.writing() as transaction:
             drafts = decide(read_view(transaction, query), transaction.rows.get)
             return tuple(self._add(transaction, entry) for entry in drafts)
 
     def _add(self, transaction: Transaction, entry: Draft) -> int:
+        from . import checking
+        from .projections import unknown_references
+
         head = transaction.head()
         time = later(self._clock(), transaction.last_time())
         digest = payload_digest(entry.nonce, entry.payload)
@@ -125,6 +133,8 @@ class EventStore:
             lessons: with a signature alone, ids of further lessons.
             limit: with a signature alone, lessons at most.
         """
+        from .viewing import ViewQuery, read_view
+
         wanted = ViewQuery(query, lessons=tuple(lessons), limit=limit) if isinstance(query, str) else query
         with self.backend.reading() as transaction:
             return read_view(transaction, wanted)
@@ -162,9 +172,11 @@ class EventStore:
 
     def iterate(self, table: TableName, where: Mapping[str, str] | None = None, *, newest: bool = False) -> Iterator[Row]:
         """Yield all rows that `page` would return, page by page; what is written meanwhile may or may not be seen."""
+        from .checking import CHUNK
+
         after: str | None = None
         while True:
-            rows, after = self.page(table, where, after=after, limit=checking.CHUNK, newest=newest)
+            rows, after = self.page(table, where, after=after, limit=CHUNK, newest=newest)
             yield from rows
             if after is None:
                 return
@@ -181,9 +193,11 @@ class EventStore:
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Yield the events in the order of the chain, those after number `after`."""
+        from .checking import CHUNK
+
         while True:
             with self.backend.reading() as transaction:
-                chunk = transaction.by_seq(after, checking.CHUNK)
+                chunk = transaction.by_seq(after, CHUNK)
             yield from chunk
             if not chunk:
                 return
@@ -197,14 +211,27 @@ class EventStore:
             head, redacted = transaction.head(), transaction.redacted()
         return Status(backend.place, backend.name, backend.layout, head, redacted, counts, backend.size())
 
+    def follow(self, patience: float) -> Iterator[Head]:
+        """Keep a search index beside the store up to date, and yield the event that it stands at; see `PostgresStore.follow`.
+
+        Raises:
+            StoreError: `store-unsupported` where the store holds its index itself.
+        """
+        message = f"the store holds its own search index: there is nothing to look after every {patience:g} seconds"
+        raise StoreError("store-unsupported", message, Place(self.backend.place))
+
     # -- maintenance ---------------------------------------------------------------------------------------------------
 
     def verify(self, *, expected: Head | None = None, progress: Progress = silent) -> checking.Report:
         """Check storage, chain and projections, and change nothing; `expected` is an earlier head that must still be there."""
+        from . import checking
+
         return checking.verify(self.backend, expected, progress)
 
     def rebuild(self, *, progress: Progress = silent) -> checking.Report:
         """Fold all events anew, and put right what differs; a store whose chain is broken is left as it is."""
+        from . import checking
+
         return checking.rebuild(self.backend, progress)
 
     def redact(
@@ -230,6 +257,9 @@ class EventStore:
         Raises:
             StoreError: `store-unknown` where an id names nothing, `store-payload` where the reason holds the text.
         """
+        from . import checking, redaction
+        from .shapes import REDACTED
+
         if text is not None and (not text or text in reason):
             raise StoreError("store-payload", "the text to redact is empty or stands in the reason")
         tests = [redaction.about_lesson(lesson)] if lesson is not None else []
@@ -251,6 +281,8 @@ class EventStore:
 
     def export(self, stream: Writer, *, progress: Progress = silent) -> Head:
         """Write every event, one JSON object a line; the same store gives the same bytes."""
+        from . import exchange
+
         return exchange.export(self.backend, stream, progress)
 
     def import_(
@@ -263,6 +295,8 @@ class EventStore:
         progress: Progress = silent,
     ) -> exchange.Imported:
         """Add the events of an export that the store does not have; see `exchange.import_events`."""
+        from . import exchange
+
         return exchange.import_events(
             self.backend, stream, name, check=check, erase=erase, moment=self._clock(), progress=progress
         )
@@ -276,7 +310,7 @@ class EventStore:
         self.backend.compact()
 
 
-def _known(transaction: Transaction, drafts: Sequence[Draft]) -> tuple[int, ...] | None:
+def known_numbers(transaction: Transaction, drafts: Sequence[Draft]) -> tuple[int, ...] | None:
     """Return the numbers of drafts that were all added before, `None` where none was."""
     found = [transaction.find(entry.id) for entry in drafts]
     if not any(found):

@@ -5,11 +5,12 @@ Every part is bounded and read by an index, so that a view of a large store cost
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Final, NamedTuple, cast
 
 from .protocol import Row, Rows, Transaction
-from .records import EarlierFailure, Edge, HeldCandidate, Origin, StoredLesson, StoreView
+from .records import EarlierFailure, EarlierSuccess, Edge, HeldCandidate, Origin, StoredLesson, StoreView
 from .searching import IN_USE, SearchQuery, sought, stems
 
 __all__ = ["ViewQuery", "read_view"]
@@ -18,6 +19,14 @@ MOST_SIGNATURES: Final = 200
 MOST_ORIGINS: Final = 200
 MOST_FAILURES: Final = 200
 MOST_CANDIDATES: Final = 50
+MOST_SUCCESSES: Final = 8
+
+MOST_TEXTS: Final = 6
+MOST_LETTERS: Final = 600
+"""What is told of a success: its last texts, each cut at so many characters."""
+
+_LATEST: Final = 16
+"""Resolved failures whose success is looked for: each costs a look."""
 
 MOST_LOOKED_AT: Final = 16
 MOST_HOLDERS: Final = 40
@@ -56,12 +65,15 @@ def read_view(transaction: Transaction, query: ViewQuery) -> StoreView:
         names |= dict.fromkeys(_alike(rows, query, min(query.alike, query.limit // 2)))
     found = _in_use(rows, names, query.limit)
     kept = {row["id"] for row in found}
+    support = rows.first_of("corroborations", "lesson_id", [row["id"] for row in found], MOST_ORIGINS - 1)
+    failures = _failures(rows, query.signature)
     return StoreView(
         version=transaction.head().seq,
-        lessons=tuple(_stored(rows, row) for row in found),
+        lessons=tuple(_stored(row, support[row["id"]]) for row in found),
         edges=tuple(_edge(row) for row in joined if row["lesson_id"] in kept),
-        failures=_failures(rows, query.signature),
+        failures=failures,
         candidates=_candidates(rows, query.signature),
+        successes=tuple(islice(_successes(transaction, failures), MOST_SUCCESSES)),
     )
 
 
@@ -91,11 +103,11 @@ def _rarest(rows: Rows, tokens: Sequence[str], most: int, fewest: int) -> list[S
     `fewest`, the youngest of its holders stand for all of them. So the cost does not grow with the store.
     """
     index = rows.index
-    common = [token for token in tokens[:MOST_LOOKED_AT] if index.common(token, MOST_HOLDERS)]
-    held = ((token, index.holding(token, MOST_HOLDERS)) for token in tokens[:MOST_LOOKED_AT] if token not in common)
-    rare = sorted((len(places), token, places) for token, places in held if places)[:most]
-    youngest = [index.holding(token, MOST_HOLDERS) for token in common[: max(0, fewest - len(rare))]]
-    return [places for _, _, places in rare] + youngest
+    common = index.common(tokens[:MOST_LOOKED_AT], MOST_HOLDERS)
+    held = index.holding([token for token in tokens[:MOST_LOOKED_AT] if token not in common], MOST_HOLDERS)
+    rare = sorted((len(places), token, places) for token, places in held.items() if places)[:most]
+    youngest = index.holding(common[: max(0, fewest - len(rare))], MOST_HOLDERS)
+    return [*(places for _, _, places in rare), *youngest.values()]
 
 
 def _in_use(rows: Rows, names: Iterable[str], limit: int) -> list[Row]:
@@ -105,8 +117,7 @@ def _in_use(rows: Rows, names: Iterable[str], limit: int) -> list[Row]:
     return [found[name] for name in wanted if name in found and found[name]["standing"] in IN_USE][:limit]
 
 
-def _stored(rows: Rows, row: Row) -> StoredLesson:
-    support = rows.select("corroborations", {"lesson_id": row["id"]}, None, MOST_ORIGINS - 1, newest=False).rows
+def _stored(row: Row, support: Sequence[Row]) -> StoredLesson:
     # What only speaks against a lesson is no place where it was learned.
     places = [entry["origin"] for entry in support if entry["failures"] or entry["successes"] or not entry["counterexamples"]]
     return {
@@ -128,6 +139,20 @@ def _failures(rows: Rows, signature: str) -> tuple[EarlierFailure, ...]:
     fields = EarlierFailure.__annotations__
     found = rows.select("terminations", {"signature": signature}, None, MOST_FAILURES, newest=True).rows
     return tuple(cast("EarlierFailure", {field: row[field] for field in fields}) for row in found)
+
+
+def _successes(transaction: Transaction, failures: Sequence[EarlierFailure]) -> Iterator[EarlierSuccess]:
+    """Yield the runs that went well after the latest failures that were resolved, the newest first."""
+    resolved = [entry["failure_id"] for entry in failures if entry["outcome"] == "resolved"][:_LATEST]
+    for start in range(0, len(resolved), MOST_SUCCESSES):
+        found = transaction.rows.first_of("successes", "failure_id", resolved[start : start + MOST_SUCCESSES], 1)
+        for row in chain.from_iterable(found.values()):
+            event = transaction.find(row["event"])
+            data = event.data() if event else None
+            texts = [str(item.get("text", "")) for item in data["trajectory"]] if data else []
+            said = [text[:MOST_LETTERS] for text in texts[-MOST_TEXTS:]]
+            told = {"success_id": row["success_id"], "failure_id": row["failure_id"], "origin": row["origin"], "said": said}
+            yield cast("EarlierSuccess", told)
 
 
 def _candidates(rows: Rows, signature: str) -> tuple[HeldCandidate, ...]:

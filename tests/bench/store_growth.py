@@ -29,10 +29,10 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.store.processes_apply import request
+from tests.store.scale import load
 
 __all__ = ["filled", "ratios"]
 
-CHUNK = 1_000
 BUDGET = 1.3
 
 
@@ -49,12 +49,10 @@ def _lesson(number: int, bundle: Bundle) -> Draft:
 
 
 def filled(path: Path, lessons: int, bundle: Bundle) -> EventStore:
-    """Return a new store of so many lessons."""
+    """Return a store of so many lessons, which is made where there is none."""
     store = open_store(path, create=True)
-    for first in range(0, lessons, CHUNK):
-        store.append([_lesson(number, bundle) for number in range(first, min(first + CHUNK, lessons))])
-        print(f"\r{min(first + CHUNK, lessons)} of {lessons} lessons", end="", file=sys.stderr, flush=True)  # noqa: T201
-    print("\r\x1b[K", end="", file=sys.stderr)  # noqa: T201
+    if store.version == 0:
+        load(store, (_lesson(number, bundle) for number in range(lessons)), lessons)
     return store
 
 
@@ -103,9 +101,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lessons", default="1000,10000,100000", help="sizes, the smallest first")
     parser.add_argument("--turns", type=int, default=15)
+    parser.add_argument("--keep", type=Path, help="a folder to keep the stores in, and to use those that are there")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = list(ratios(Path(folder), [int(size) for size in chosen.lessons.split(",")], chosen.turns))
+        found = list(ratios(chosen.keep or Path(folder), [int(size) for size in chosen.lessons.split(",")], chosen.turns))
     print(json.dumps(found, indent=2))  # noqa: T201 - the result
     return 0 if all(entry["ratio"] <= BUDGET for entry in found) else 1
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,15 +13,28 @@ from reflect_store import EventStore, Store
 
 from .stores import BACKENDS, Make, Told, ticking
 
+if TYPE_CHECKING:
+    from .tenants import Tenants
 
-@pytest.fixture(params=list(BACKENDS))
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+# Without the driver nothing of a server can be tried; the other tests say so where they are skipped.
+collect_ignore_glob = [] if importlib.util.find_spec("psycopg") else ["test_postgres*.py"]
+
+
+@pytest.fixture(params=[*BACKENDS, "postgresql"])
+def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """Return a maker of empty stores of one back end, which share a clock."""
     clock = ticking()
     opened: list[EventStore] = []
+    shared: Tenants | None = None
+    if request.param == "postgresql":
+        shared = request.getfixturevalue("tenants")
+        monkeypatch.setenv("REFLECT_GATE_CACHE", str(tmp_path / "cache"))
 
     def build() -> EventStore:
-        store = BACKENDS[request.param](tmp_path / f"{len(opened)}" / "store.db", clock)
+        if shared is not None:
+            store = shared.store(clock=clock)
+        else:
+            store = BACKENDS[request.param](tmp_path / f"{len(opened)}" / "store.db", clock)
         opened.append(store)
         return store
 

@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,10 +98,10 @@ def _bundle() -> Bundle:
     return load_bundle("structured")._replace(engine="compiled", cross_check=False)
 
 
-def work(path: Path, process: int, decisions: int) -> None:
+def work(place: Path | str, process: int, decisions: int) -> None:
     """Apply `decisions` requests, and print each decision's id, action and lesson once it is acknowledged."""
     bundle = _bundle()
-    with open_store(path, create=True) as store:
+    with open_store(place, create=True) as store:
         for index in range(decisions):
             done = apply(store, _request(process, index, decisions), bundle)
             print(json.dumps([done.decision.decision_id, done.action, done.lesson_id]), flush=True)  # noqa: T201 - acknowledged
@@ -125,8 +127,8 @@ class Applied(NamedTuple):
         return not (self.errors or self.lost or self.doubled or self.problems)
 
 
-def _checked(path: Path, told: list[list[Any]], errors: list[str], seconds: float) -> Applied:
-    with open_store(path, create=True) as store:
+def _checked(place: Path | str, told: list[list[Any]], errors: list[str], seconds: float) -> Applied:
+    with open_store(place, create=True) as store:
         made = collections.Counter(event.type for event in store.events())
         rows = collections.Counter(row["signature"] for row in store.iterate("lessons"))
         names = collections.Counter(
@@ -143,33 +145,40 @@ def _checked(path: Path, told: list[list[Any]], errors: list[str], seconds: floa
         return Applied(*figures, tuple(errors), tuple(lost), tuple(doubled), tuple(wrong))
 
 
-def _command(path: Path, process: int, decisions: int) -> list[str]:
-    return [sys.executable, __file__, "--worker", str(process), "--decisions", str(decisions), str(path)]
+def _command(place: Path | str, process: int, decisions: int) -> list[str]:
+    return [sys.executable, __file__, "--worker", str(process), "--decisions", str(decisions), str(place)]
 
 
-def apply_at_once(path: Path, processes: int, decisions: int) -> Applied:
-    """Let `processes` apply `decisions` each to one store, which the first of them makes, and check what is there."""
+def apply_at_once(place: Path | str, processes: int, decisions: int, meanwhile: Callable[[], None] = lambda: None) -> Applied:
+    """Let `processes` apply `decisions` each to one store, which the first of them makes, and check what is there.
+
+    `meanwhile` is called once they have started.
+    """
     began = time.monotonic()
     workers = [
-        subprocess.Popen(_command(path, number, decisions), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(_command(place, number, decisions), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for number in range(processes)
     ]
-    said = [worker.communicate() for worker in workers]
+    with ThreadPoolExecutor(processes) as readers:
+        answers = [readers.submit(worker.communicate) for worker in workers]
+        meanwhile()
+        said = [answer.result() for answer in answers]
+    seconds = time.monotonic() - began
     told = [json.loads(line) for out, _ in said for line in out.splitlines()]
     errors = [err for _, err in said if err]
     if len(told) != processes * decisions:
         errors.append(f"{len(told)} of {processes * decisions} decisions were acknowledged")
-    return _checked(path, told, errors, time.monotonic() - began)
+    return _checked(place, told, errors, seconds)
 
 
-def kill_appliers(path: Path, kills: int, seed: int) -> Applied:
+def kill_appliers(place: Path | str, kills: int, seed: int) -> Applied:
     """Kill `kills` processes one after the other at random moments, each with another beside it, and check what is there."""
     chance, began = random.Random(seed), time.monotonic()
     told: list[list[Any]] = []
     for number in range(kills):
         with (
-            subprocess.Popen(_command(path, 2 * number, 10_000), stdout=subprocess.PIPE, text=True) as first,
-            subprocess.Popen(_command(path, 2 * number + 1, 10_000), stdout=subprocess.PIPE, text=True) as second,
+            subprocess.Popen(_command(place, 2 * number, 10_000), stdout=subprocess.PIPE, text=True) as first,
+            subprocess.Popen(_command(place, 2 * number + 1, 10_000), stdout=subprocess.PIPE, text=True) as second,
         ):
             lines = [line for _ in range(chance.randrange(1, MOST_ACKNOWLEDGED)) for line in _next(first, second)]
             time.sleep(chance.random() * LONGEST_WAIT)
@@ -178,7 +187,7 @@ def kill_appliers(path: Path, kills: int, seed: int) -> Applied:
                 # A line that the kill cut short acknowledges nothing.
                 lines += [line for line in worker.stdout or () if line.endswith("\n")]
         told += [json.loads(line) for line in lines if line]
-    return _checked(path, told, [], time.monotonic() - began)
+    return _checked(place, told, [], time.monotonic() - began)
 
 
 def _next(*workers: subprocess.Popen[str]) -> list[str]:
@@ -193,11 +202,11 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=0, help="kill so many pairs of processes instead")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("path", nargs="?", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("place", nargs="?", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.worker is not None:
         with contextlib.suppress(BrokenPipeError):
-            work(chosen.path, chosen.worker, chosen.decisions)
+            work(chosen.place, chosen.worker, chosen.decisions)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "home" / "store.db"

@@ -3,6 +3,9 @@
     python tests/store/scale.py --sizes 10000,100000 --queries 200
     python tests/store/scale.py --sizes 1000000 --keep a-folder --limit 50
 
+A store is built as `store import` builds one: from an export, in one transaction. `built` is the time of that in seconds, without
+the time that it takes to make the texts up.
+
 A search is measured against the bare query of the index under it, with the same expression, in the same run and in turn: only
 their ratio means something. For FTS5 that is `ORDER BY rank`, as its manual advises; `lean` is the statement that a search runs,
 without the lessons. A view is measured against the view in the smallest store. Times are the processor's, in milliseconds, since
@@ -19,7 +22,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -28,14 +32,15 @@ import click
 from reflect_store import Draft, EventStore, SearchQuery, ViewQuery, draft, new_lesson, open_store
 from reflect_store._fts import _expression
 from reflect_store._tantivy import _query, installed
+from reflect_store.events import GENESIS, Event, canonical, later, link, now, payload_digest
+from reflect_store.exchange import FORMAT
 from reflect_store.searching import sought
 from reflect_store.sqlite import SqliteBackend
 
-__all__ = ["Measured", "Words", "build", "measure"]
+__all__ = ["Measured", "Words", "build", "load", "measure"]
 
 Index: TypeAlias = Literal["fts5", "tantivy"]
 
-BATCH = 1_000
 WARM = 5
 WORDS = 40_000
 SYLLABLES = "ba co di fu ge ha ki lo mu ne po qua ri sa te vu wa xe yo zi".split()
@@ -95,14 +100,35 @@ def _lesson(words: Words, number: int) -> Draft:
     return draft("lesson-admitted", {"lesson": lesson, "envelope": envelope, "decision_id": f"d-{number}"})
 
 
+def _exported(drafts: Iterable[Draft], lessons: int) -> Iterator[bytes]:
+    """Yield the events of a store of new lessons as lines; the header comes last, since it names the last hash."""
+    head, moment = GENESIS, now() - timedelta(hours=1)
+    with click.progressbar(drafts, length=lessons, label=f"{lessons:>9,} texts", file=sys.stderr) as bar:
+        for seq, (name, type_, payload, nonce) in enumerate(bar, 1):
+            time_, digest = later(moment + timedelta(microseconds=seq), ""), payload_digest(nonce, payload)
+            head = link(head, seq, name, type_, time_, digest)
+            yield canonical(Event(seq, name, type_, time_, digest, head, nonce, payload).to_json())
+    yield canonical({"format": FORMAT, "events": lessons, "head": head})
+
+
 def build(store: EventStore, lessons: int, words: Words) -> float:
-    """Add lessons, many in a transaction, and return the seconds that it took."""
-    started = time.perf_counter()
-    with click.progressbar(length=lessons, label=f"{lessons:>9,} lessons", file=sys.stderr) as bar:
-        for first in range(0, lessons, BATCH):
-            store.append([_lesson(words, number) for number in range(first, min(first + BATCH, lessons))])
-            bar.update(min(BATCH, lessons - first))
-    return time.perf_counter() - started
+    """Import new lessons from an export of them, and return the seconds that the import took."""
+    return load(store, (_lesson(words, number) for number in range(lessons)), lessons)
+
+
+def load(store: EventStore, drafts: Iterable[Draft], lessons: int) -> float:
+    """Import `drafts`, which are that many births of lessons, from an export of them; return the seconds that the import took."""
+    with tempfile.TemporaryFile(dir=Path(store.backend.place).parent) as file:
+        header = b""
+        for header in _exported(drafts, lessons):
+            file.write(header + b"\n")
+        file.seek(0)
+        # A new line is a new line of the file; the header that was written last is read first.
+        lines = itertools.chain([header], itertools.islice(file, lessons))
+        started = time.perf_counter()
+        with click.progressbar(length=lessons, label=f"{lessons:>9,} lessons", file=sys.stderr) as bar:
+            store.import_(lines, "export", progress=lambda done, _: bar.update(done - bar.pos))
+        return time.perf_counter() - started
 
 
 def _questions(words: Words, count: int) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

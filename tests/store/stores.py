@@ -1,4 +1,4 @@
-"""The back ends that the tests run on (a further one is added to `BACKENDS`), and events as a gate would tell them."""
+"""The back ends that the tests run on (a server's is in `tenants.py`), and events as a gate would tell them."""
 
 from __future__ import annotations
 

@@ -262,6 +262,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.parametrize("make", ["memory", "sqlite"], indirect=True)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_index_is_found_and_made_anew(make: Make, told: type[Told], damage: str) -> None:
     """R-s1: `verify` says so and changes nothing, `rebuild` puts it right, and searching works as before."""
@@ -333,6 +334,7 @@ def test_a_scope_token_is_one_word_that_no_stemmer_changes(term: str) -> None:
     assert token[1:].isdigit()
 
 
+@pytest.mark.parametrize("make", ["memory", "sqlite"], indirect=True)
 def test_a_token_that_is_asked_for_costs_what_the_limit_costs(store: Store, told: type[Told]) -> None:
     """R-d1: candidates are found without reading all that a common word leads to; the youngest come first."""
     store.append([told.admitted(f"l-{number}") for number in range(9)])
@@ -340,7 +342,7 @@ def test_a_token_that_is_asked_for_costs_what_the_limit_costs(store: Store, told
     assert isinstance(backend, MemoryBackend | SqliteBackend)
     with backend.reading() as transaction:
         index = transaction.rows.index
-        names = index.names(index.holding("gener", 3))
+        names = index.names(index.holding(["gener"], 3)["gener"])
         assert [name for _, name in sorted(names.items())] == ["l-6", "l-7", "l-8"]
         assert transaction.rows.index.search(Sought((), (), ()), 3) == ()
 

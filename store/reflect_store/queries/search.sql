@@ -44,6 +44,22 @@ SELECT search.doc, search.lesson_id FROM json_each(?) AS wanted CROSS JOIN searc
 -- name: add_word
 INSERT INTO search_words (word, doc) VALUES (?, ?);
 
+-- The words of all lessons before they are sorted: written as they come, each would go to a page of its own.
+-- name: gather
+CREATE TEMP TABLE search_gathered (word TEXT NOT NULL, doc INTEGER NOT NULL);
+
+-- name: gather_word
+INSERT INTO temp.search_gathered (word, doc) VALUES (?, ?);
+
+-- name: empty_words
+DELETE FROM search_words;
+
+-- name: add_words
+INSERT INTO search_words (word, doc) SELECT word, doc FROM temp.search_gathered ORDER BY word, doc;
+
+-- name: gathered
+DROP TABLE temp.search_gathered;
+
 -- name: drop_word
 DELETE FROM search_words WHERE word = ? AND doc = ?;
 
