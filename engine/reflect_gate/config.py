@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from .errors import ReflectGateError
+from .errors import ReflectGateError, Source
 from .resources import data_path
 
 __all__ = [
     "CACHE_VARIABLE",
     "HOME_VARIABLE",
     "POLICIES_VARIABLE",
+    "QUEUE_VARIABLE",
     "SIGNATURE_VARIABLE",
     "STORE_VARIABLE",
     "Limits",
@@ -25,6 +26,7 @@ __all__ = [
     "cache_dir",
     "choose_policies",
     "home_dir",
+    "queue_address",
     "store_path",
 ]
 
@@ -32,9 +34,11 @@ HOME_VARIABLE = "REFLECT_GATE_HOME"
 CACHE_VARIABLE = "REFLECT_GATE_CACHE"
 POLICIES_VARIABLE = "REFLECT_GATE_POLICIES"
 STORE_VARIABLE = "REFLECT_GATE_STORE"
+QUEUE_VARIABLE = "REFLECT_GATE_QUEUE"
 SIGNATURE_VARIABLE = "REFLECT_GATE_REQUIRE_SIGNATURE"
 _FILE = "policies.yaml"
 _STORE_FILE = "store.db"
+_ADDRESSES = ("postgresql://", "postgres://")
 
 
 class Limits(NamedTuple):
@@ -119,11 +123,30 @@ def _choose(explicit: str | Path | None) -> PolicyChoice:
     return PolicyChoice(data_path(_FILE), "shipped")
 
 
-def store_path(explicit: str | Path | None = None) -> Path:
-    """Return the file of the lesson store, which need not exist: `--store`, else `REFLECT_GATE_STORE`, else the home folder's."""
+def store_path(explicit: str | Path | None = None) -> Path | str:
+    """Return the place of the lesson store, which need not exist: `--store`, else `REFLECT_GATE_STORE`, else the home folder's.
+
+    A file is a path; the address of a server (`postgresql://…`) stays the text that it is, and may hold a password.
+    """
+    named = os.environ.get(STORE_VARIABLE, "") if explicit is None else str(explicit)
+    if named.startswith(_ADDRESSES):
+        return named
     if explicit is not None:
         return Path(explicit)
     return _absolute(STORE_VARIABLE) or home_dir() / _STORE_FILE
+
+
+def queue_address() -> str:
+    """Return the address of the queue's server (`REFLECT_GATE_QUEUE`), which may hold a password; empty for a folder.
+
+    Raises:
+        ReflectGateError: `settings` where it is something else; the error does not repeat it.
+    """
+    named = os.environ.get(QUEUE_VARIABLE, "").strip()
+    if named and not named.startswith(_ADDRESSES):
+        message = "expected the address of a server, `postgresql://…`; a folder is named by `REFLECT_GATE_QUEUE_BASE_DIR`"
+        raise ReflectGateError("settings", message, Source(QUEUE_VARIABLE))
+    return named
 
 
 def _file(path: Path) -> Path:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .events import Head
+from .events import REDACTED, Head
 from .protocol import Transaction
 from .searching import FLAGGED, Sought
 
@@ -144,6 +144,11 @@ class TantivyIndex:
         mark = self._read_mark()
         return mark.at if mark else None
 
+    def documents(self) -> int:
+        """Return how many lessons the index held when it was last brought up to date; 0 where there is none."""
+        mark = self._read_mark()
+        return mark.documents if mark else 0
+
     # -- keeping up ----------------------------------------------------------------------------------------------------
 
     def _catch_up(self, transaction: Transaction) -> None:
@@ -221,9 +226,6 @@ class TantivyIndex:
 
 def changed_since(transaction: Transaction, mark: Head | None) -> set[str] | None:
     """Return the lessons that events since the mark speak of; `None` where all are to be read anew."""
-    from .projections import lesson_ids
-    from .shapes import REDACTED
-
     if mark is None or mark[0] < 1:
         return None
     marked = transaction.by_seq(mark[0] - 1, 1)
@@ -237,6 +239,9 @@ def changed_since(transaction: Transaction, mark: Head | None) -> set[str] | Non
         for event in events:
             if event.type in _OF_USE:
                 continue
+            # What was shown and what became of it is most of what happens; it needs nothing that folds events.
+            from .projections import lesson_ids
+
             data = event.data() or {}
             changed.update(lesson_ids(event.type, data))
             if event.type == "flag-resolved":

@@ -17,6 +17,7 @@ from .errors import StoreError
 
 __all__ = [
     "GENESIS",
+    "REDACTED",
     "Draft",
     "Event",
     "Head",
@@ -30,6 +31,9 @@ __all__ = [
 
 GENESIS: Final = "0" * 64
 """The hash before the first event."""
+
+REDACTED: Final = "redacted"
+"""The type of the event by which payloads of others are erased."""
 
 MOST_BYTES: Final = 32 * 1024 * 1024
 """A payload is no longer than this as canonical JSON."""

@@ -320,6 +320,10 @@ class Store(Protocol):
         """Return how many rows there are."""
         ...
 
+    def keys(self, table: TableName, prefix: str, limit: int) -> list[str]:
+        """Return keys that begin with `prefix`, in their order, `limit` at most."""
+        ...
+
     def event(self, event_id: str) -> Event | None:
         """Return one event."""
         ...

@@ -11,12 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from .errors import Place, StoreError
+from .events import REDACTED
 from .records import LESSON_FIELDS
 
 __all__ = ["EFFECTS", "EVENT_TYPES", "KINDS", "REDACTED", "Shape", "check_payload"]
-
-REDACTED: Final = "redacted"
-"""The type of the event by which payloads of others are erased."""
 
 
 class Shape(NamedTuple):

@@ -50,10 +50,15 @@ class SqliteBackend:
         seq = self._transaction.head().seq
         if seq > 2 * self._counted[0]:
             # A store of few events has few lessons; a larger one is counted again when it has grown to twice its size.
-            self._counted = (seq, self._transaction.rows.index.count() if seq > LARGE else 0)
+            self._counted = (seq, self._lessons() if seq > LARGE else 0)
         if not wanted(self._search, self._counted[1]):
             return None
         return self._beside.search(query, limit, self._transaction)
+
+    def _lessons(self) -> int:
+        """Return how many lessons are in use, or were when the index beside the file was written: to count reads all of them."""
+        known = self._beside.documents()
+        return known if known > LARGE else self._transaction.rows.index.count()
 
     @contextmanager
     def _within(self, begin: str) -> Iterator[SqliteTransaction]:

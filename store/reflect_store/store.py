@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -185,6 +186,14 @@ class EventStore:
         """Return how many rows there are."""
         with self.backend.reading() as transaction:
             return transaction.rows.count(_table(table, where), where or {})
+
+    def keys(self, table: TableName, prefix: str, limit: int) -> list[str]:
+        """Return keys that begin with `prefix`, in their order, `limit` at most."""
+        with self.backend.reading() as transaction:
+            rows = transaction.rows
+            exact = [prefix] if rows.get(_table(table), prefix) is not None else []
+            found = (key for key, _ in rows.scan(table, prefix, limit))
+            return [*exact, *itertools.takewhile(lambda key: key.startswith(prefix), found)][:limit]
 
     def event(self, event_id: str) -> Event | None:
         """Return one event."""

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from reflect_store.queue import Job, QueueSettings, open_queue
 
-__all__ = ["Survived", "kill_all"]
+__all__ = ["Survived", "at_once", "kill_all"]
 
 SETTINGS = QueueSettings(initial_delay=0.01, poll=0.01, capacity=300, block_timeout=60.0, lock_timeout=60.0)
 LONGEST = 0.4
@@ -125,10 +125,11 @@ def kill_all(folder: str, rounds: int, seed: int) -> Survived:
         there = {row.id for row in (*queue.jobs(), *queue.dead_letters())}
         lost = sorted(id_ for id_ in puts if id_ not in there and not queue.done(id_))
         again = sorted(id_ for id_, moment in acks.items() if id_ in there or any(begin > moment for begin in begins[id_]))
-    return Survived(rounds, 3 * rounds, len(puts), len(acks), settled, lost, again, _at_once(spans), found.corrupt)
+    return Survived(rounds, 3 * rounds, len(puts), len(acks), settled, lost, again, at_once(spans), found.corrupt)
 
 
-def _at_once(spans: list[tuple[str, int, int]]) -> list[str]:
+def at_once(spans: list[tuple[str, int, int]]) -> list[str]:
+    """Return the jobs that were in work twice at the same time; a span is a job, its begin and its end."""
     wrong = []
     spans.sort()
     for (one, _, end), (two, begin, _) in itertools.pairwise(spans):

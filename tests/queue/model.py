@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import Condition
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -23,8 +23,21 @@ class FakeClock:
     """Clocks that move when someone waits, or when the test says so."""
 
     def __init__(self, wall: float = 1.8e9) -> None:
+        self.told: list[Callable[[float], None]] = []
+        """Who else goes by this calendar, as a server does."""
         self.now = wall
         self.steady = 1000.0
+
+    @property
+    def now(self) -> float:
+        """The calendar's seconds."""
+        return self._now
+
+    @now.setter
+    def now(self, seconds: float) -> None:
+        self._now = seconds
+        for tell in self.told:
+            tell(seconds)
 
     def wall(self) -> float:
         """Return the calendar's seconds."""

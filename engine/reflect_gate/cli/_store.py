@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,12 +13,12 @@ from ..config import STORE_VARIABLE, store_path
 from ..errors import ReflectGateError, Source
 from ..report._safe import plain
 from ._batch import Progress
-from ._output import Sink, open_output
+from ._output import Sink, note, open_output
 
 if TYPE_CHECKING:
     from reflect_store import EventStore, Head, Place
 
-__all__ = ["bar", "head_document", "opened", "say", "schema_check", "store_errors", "store_option"]
+__all__ = ["bar", "head_document", "opened", "opened_or_empty", "say", "schema_check", "store_errors", "store_option"]
 
 
 SCHEMA = "urn:reflect-gate:schema:store-report:1"
@@ -26,9 +26,9 @@ SCHEMA = "urn:reflect-gate:schema:store-report:1"
 store_option = click.option(
     "--store",
     "store_file",
-    metavar="FILE",
+    metavar="FILE|URL",
     type=click.Path(dir_okay=False),
-    help=f"The store's file; else {STORE_VARIABLE}, else store.db in the home folder.",
+    help=f"The store's file or server (postgresql://...); else {STORE_VARIABLE}, else store.db in the home folder.",
 )
 
 
@@ -51,6 +51,31 @@ def opened(file: str | None, *, create: bool = False, read_only: bool = False) -
 
     with store_errors(), open_store(store_path(file), create=create, read_only=read_only) as store:
         yield store
+
+
+@contextmanager
+def opened_or_empty(file: str | None) -> Iterator[EventStore]:
+    """Yield the store to be read; before the first lesson, an empty one that is kept nowhere, and a remark that there is none.
+
+    A store that the command line names must be there, and so must one on a server.
+    """
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(opened(file, read_only=True))
+        except ReflectGateError as error:
+            place = store_path(file)
+            if error.code != "store-missing" or file is not None or isinstance(place, str):
+                raise
+            note(f"{plain(str(place))}: {error.message}", {"store": str(place), "exists": False})
+            store = stack.enter_context(_empty(str(place)))
+        yield store
+
+
+def _empty(place: str) -> EventStore:
+    from reflect_store import EventStore
+    from reflect_store.memory import MemoryBackend
+
+    return EventStore(MemoryBackend(place))
 
 
 @contextmanager

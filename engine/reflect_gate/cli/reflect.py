@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -20,7 +21,7 @@ from ._store import opened, store_option
 from .capture import queue_errors
 
 if TYPE_CHECKING:
-    from reflect_store.queue import FileQueue, Listed
+    from reflect_store.queue import Listed, Queue
 
     from ..capture.settings import Settings
     from ..capture.teaching import Taught
@@ -84,16 +85,17 @@ def _complete(ctx: click.Context, _parameter: click.Parameter, incomplete: str) 
 
 def _takeable(*, expired: bool) -> list[Listed]:
     from reflect_store.errors import StoreError
-    from reflect_store.queue import open_queue
+    from reflect_store.queue import open_at
 
     from ..capture.settings import read_settings
 
     try:
         settings = read_settings()
-        if not settings.folder.is_dir():
+        place = settings.place
+        if isinstance(place, Path) and not place.is_dir():
             return []
         # A queue that is busy must not hold up a prompt.
-        with open_queue(settings.folder, settings.queue()._replace(lock_timeout=0.5)) as queue:
+        with open_at(place, settings.queue()._replace(lock_timeout=0.5)) as queue:
             return [*queue.dead_letters(), *(queue.expired() if expired else ())]
     except (ReflectGateError, StoreError, OSError):
         return []
@@ -137,20 +139,20 @@ _OPTIONS: Final = {"scope": "scope", "tags": "tag", "store_file": "store", "poli
 
 
 @contextmanager
-def _queue() -> Iterator[tuple[FileQueue, Settings]]:
-    from reflect_store.queue import open_queue
+def _queue() -> Iterator[tuple[Queue, Settings]]:
+    from reflect_store.queue import open_at
 
     from ..capture.settings import read_settings
 
     settings = read_settings()
-    with queue_errors(), open_queue(settings.folder, settings.queue()) as queue:
+    with queue_errors(), open_at(settings.place, settings.queue()) as queue:
         yield queue, settings
 
 
 class _Job:
     """What a command works on, and how it says what it did."""
 
-    def __init__(self, queue: FileQueue, settings: Settings, id_: str, format_: str) -> None:
+    def __init__(self, queue: Queue, settings: Settings, id_: str, format_: str) -> None:
         self.queue = queue
         self.settings = settings
         self.id = id_

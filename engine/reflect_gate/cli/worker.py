@@ -5,19 +5,22 @@ from __future__ import annotations
 import gc
 import signal
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from ._options import examples
+from ._options import examples, format_option
 from ._output import COULD_NOT_RUN, OK, note
+from ._summary import summarise
 from .capture import queue_errors
 
 if TYPE_CHECKING:
     from ..capture.settings import Settings
     from ..capture.working import Worked, Worker
 
-__all__ = ["worker"]
+__all__ = ["WORKER_SCHEMA", "worker"]
+
+WORKER_SCHEMA: Final = "urn:reflect-gate:schema:worker-report:1"
 
 
 @click.command
@@ -32,13 +35,16 @@ __all__ = ["worker"]
     type=click.IntRange(0, 65_535),
     help="Serve Prometheus metrics on this port of this machine; 0 takes a free one.",
 )
-@examples("reflect-gate worker", "reflect-gate worker --once", "reflect-gate worker --workers 4 --metrics-port 9464")
-def worker(workers: int | None, once: bool, metrics_port: int | None) -> int:
+@format_option("text", "json")
+@examples(
+    "reflect-gate worker", "reflect-gate worker --once --format json", "reflect-gate worker --workers 4 --metrics-port 9464"
+)
+def worker(workers: int | None, once: bool, metrics_port: int | None, format_: str) -> int:
     """Reflect on what was captured, and let the gate judge it.
 
     Each worker has a process of its own, which ends with a job that takes too long. At SIGTERM or SIGINT no further job is begun,
-    those in work have 30 seconds, and what is left waits in the queue; a second signal ends them at once. Any number of workers
-    may share a queue.
+    those in work have 27 seconds, and what is left waits in the queue; a second signal ends them at once. Any number of workers
+    may share a queue. What became of the jobs is told at the end, on stderr, or as JSON on stdout.
     """
     from ..capture import handling, working
     from ..capture.settings import read_settings
@@ -53,7 +59,7 @@ def worker(workers: int | None, once: bool, metrics_port: int | None) -> int:
     ending = _Ending()
     with queue_errors(), ending:
         done = working.work(settings, once=once, stop=ending.asked, started=_Started(ending, metrics_port))
-    _say_how(done)
+    _say_how(done, settings, format_)
     return COULD_NOT_RUN if done.released and once else OK
 
 
@@ -96,11 +102,20 @@ class _Started:
 
 
 def _say_where(settings: Settings, model: str, base_url: str) -> None:
-    text = f"{settings.queue_workers} workers on {settings.folder}, asking {model} at {base_url}"
-    note(text, {"workers": settings.queue_workers, "queue": str(settings.folder), "model": model, "base_url": base_url})
+    from reflect_store.addresses import shown
+
+    place = shown(settings.place)
+    text = f"{settings.queue_workers} workers on {place}, asking {model} at {base_url}"
+    note(text, {"workers": settings.queue_workers, "queue": place, "model": model, "base_url": base_url})
 
 
-def _say_how(done: Worked) -> None:
+def _say_how(done: Worked, settings: Settings, format_: str) -> None:
+    from reflect_store.addresses import shown
+
     counts = ", ".join(f"{count} {outcome}" for outcome, count in done.attempts.items() if count) or "none"
     text = f"attempts: {counts}; {done.waiting} wait, {done.parked} of them parked; {done.dead} dead letters"
-    note(text, {**done._asdict(), "attempts": dict(done.attempts)})
+    if done.attempts.get("success"):
+        text += "; `reflect-gate decisions list` says what the gate decided"
+    counted = {**done._asdict(), "attempts": dict(done.attempts)}
+    about = {"schema": WORKER_SCHEMA, "workers": settings.queue_workers, "queue": shown(settings.place)}
+    summarise(format_, text, counted, {**about, **counted})

@@ -12,6 +12,7 @@ from .counters import Counters, Gauges
 from .files import FileQueue, open_queue
 from .fs import Fs, LocalFs
 from .job import Job, job_id
+from .opening import open_at
 from .policy import Parked, PermanentError, PersistError, QueueSettings, Skip, TransientError, backoff, classify
 from .protocol import Claim, Kept, Listed, Put, Queue, Replay
 from .record import MOST_PAYLOAD, CorruptError, Record, decode, encode
@@ -47,5 +48,6 @@ __all__ = [
     "decode",
     "encode",
     "job_id",
+    "open_at",
     "open_queue",
 ]

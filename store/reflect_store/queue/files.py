@@ -20,12 +20,13 @@ from .protocol import Kept, Listed, Outcome, Put, Replay
 from .record import MOST_PAYLOAD, Record, encode, new_record
 from .schedule import Entry
 
-__all__ = ["FileQueue", "open_queue"]
+__all__ = ["FileQueue", "open_queue", "random_number"]
 
 _PAUSE = 0.02
 
 
-def _random() -> float:
+def random_number() -> float:
+    """Return a number from 0 up to 1."""
     # Only a retry needs it; a hook that puts a job does not wait for the import.
     import random
 
@@ -53,7 +54,7 @@ def open_queue(
         StoreError: `queue-settings`, or what the file system refuses.
     """
     chosen = (settings or QueueSettings()).check()
-    return FileQueue(os.path.abspath(folder), chosen, fs or LocalFs(), clock or SystemClock(), rng or _random)
+    return FileQueue(os.path.abspath(folder), chosen, fs or LocalFs(), clock or SystemClock(), rng or random_number)
 
 
 class FileQueue:
@@ -70,6 +71,11 @@ class FileQueue:
             raise explain(error, folder) from error
         self.counters: Counters = self._core.counters
 
+    @property
+    def place(self) -> str:
+        """The folder."""
+        return self.folder
+
     def __enter__(self) -> Self:
         return self
 
@@ -81,6 +87,11 @@ class FileQueue:
         for let_go in tuple(self._core.held.values()):
             let_go()
         self._core.close()
+
+    @property
+    def core(self) -> Core:
+        """What the operations are made of, for those that lie in other modules."""
+        return self._open()
 
     def _open(self) -> Core:
         self._core.check_open()

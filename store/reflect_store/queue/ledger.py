@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from .folder import LEDGER, Folders, write_whole
@@ -81,6 +81,20 @@ class Ledger:
             self._forget()
             raise
         self._text += data
+
+    def add_all(self, times: Mapping[str, int]) -> int:
+        """Say durably that jobs were done at those times, and return how many were not known; raises `OSError`."""
+        self._catch_up()
+        known = dict(lines(self._text))
+        new = {id_: time for id_, time in times.items() if id_ not in known}
+        if new:
+            self._rewrite({**known, **new})
+        return len(new)
+
+    def all(self) -> dict[str, int]:
+        """Return when each known job was done."""
+        self._catch_up()
+        return dict(lines(self._text))
 
     def compact(self, now: float, keep: float) -> int:
         """Drop the lines that are older than `keep` seconds if they are many, and return how many went.

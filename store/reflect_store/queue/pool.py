@@ -32,6 +32,7 @@ Observer: TypeAlias = Callable[[str, float], None]
 _LOOK: Final = 0.5
 _START: Final = 60.0
 _TROUBLE: Final = 1.0
+_PASSING: Final = frozenset({"queue-busy", "queue-io", "queue-full-disk", "queue-unreachable"})
 _HANDLES: Final = sys.platform != "win32"
 
 
@@ -306,7 +307,7 @@ class Pool:
                 step()
             except StoreError as error:
                 self.error = error
-                if error.code in {"queue-busy", "queue-io", "queue-full-disk"} and not self._stopping.wait(_TROUBLE):
+                if error.code in _PASSING and not self._stopping.wait(_TROUBLE):
                     continue
             return
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from .counters import Counters, Gauges
 from .job import Job
@@ -110,6 +110,15 @@ class Queue(Protocol):
     """A queue of jobs. Errors are `StoreError` with a code that begins with `queue-`."""
 
     counters: Counters
+
+    @property
+    def place(self) -> str:
+        """Where the queue is, as people may see it: a folder, or an address without its password."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
     def put(self, job: Job) -> Put:
         """Take a job in; durable on return."""

@@ -44,10 +44,11 @@ MOST_BYTES: Final = MOST_PAYLOAD + HEADROOM + _AROUND
 """Bytes of the greatest file that can be a record."""
 _MOST_ERROR: Final = 2000
 
-Reason: TypeAlias = Literal["permanent", "exhausted", "poison", "dropped"]
-"""Why a job is dead: its error was permanent, its attempts were used up, it killed its process, or the queue was full."""
+Reason: TypeAlias = Literal["permanent", "exhausted", "poison", "dropped", "moving"]
+"""Why a job is dead: its error was permanent, its attempts were used up, it killed its process, or the queue was full.
+One that is `moving` is on its way to another queue and does not run in this one any more."""
 
-_REASONS: Final = (None, "permanent", "exhausted", "poison", "dropped")
+_REASONS: Final = (None, "permanent", "exhausted", "poison", "dropped", "moving")
 
 
 class CorruptError(ValueError):

@@ -227,12 +227,19 @@ def _unknown(core: Core, folder: Folder, id_: str) -> StoreError:
     return StoreError("queue-unknown", f"there is no {what} `{id_}`", Place(core.root))
 
 
+def _moving(core: Core, id_: str) -> StoreError:
+    message = f"job `{id_}` is on its way to another queue; `queue migrate` goes on where it was interrupted"
+    return StoreError("queue-conflict", message, Place(core.root))
+
+
 def put_back(core: Core, folder: Literal["dlq", "expired"], id_: str) -> None:
     """Make a job of what lies in a folder: written and synced first, removed there afterwards, durably."""
     with core.told(), core.mutex:
         record = core.load(folder, id_) if is_id(id_) else None
         if record is None:
             raise _unknown(core, folder, id_)
+        if record.reason == "moving":
+            raise _moving(core, id_)
         if folder == "expired" and core.folders.exists("dlq", id_):
             raise StoreError("queue-conflict", f"job `{id_}` is a dead letter too; retry or purge that one", Place(core.root))
         if folder == "dlq" or id_ not in core.known():
@@ -250,9 +257,10 @@ def purge_dead(core: Core, id_: str | None) -> int:
     """Remove dead letters for good and return how many."""
     with core.told(), core.mutex:
         # What is damaged goes to quarantine by this, and what is of a later version stays.
-        ids = [each for each in core.folders.ids("dlq") if id_ in {None, each} and core.load("dlq", each) is not None]
+        found = {each: core.load("dlq", each) for each in core.folders.ids("dlq") if id_ in {None, each}}
+        ids = [each for each, record in found.items() if record is not None and record.reason != "moving"]
         if id_ is not None and not ids:
-            raise _unknown(core, "dlq", id_)
+            raise _unknown(core, "dlq", id_) if found.get(id_) is None else _moving(core, id_)
         # The record of which the dead letter was made may still come back, unless its removal is durable.
         core.folders.sync("wal")
         for each in ids:
