@@ -26,7 +26,7 @@ SHOWN: Final = 60
 """Characters of a value that a message shows."""
 
 # A string that is never closed runs to the end of the text: starting anew at each of its quotes would take quadratic time.
-_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}:]|-?[0-9][0-9.eE+-]*+', re.DOTALL)
+_PIECE: Final = r'(?s)"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}:]|-?[0-9][0-9.eE+-]*+'
 _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
@@ -65,7 +65,7 @@ def character_place(text: str, position: int) -> tuple[int, int]:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    for match in _TOKEN.finditer(text):
+    for match in re.finditer(_PIECE, text):
         yield match.start(), match.group()
 
 

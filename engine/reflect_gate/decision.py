@@ -12,7 +12,7 @@ __all__ = ["DECISION_SCHEMA", "EXIT_CODES", "Decision", "Status"]
 Status = Literal["admitted", "undecided", "refused"]
 DECISION_SCHEMA = "urn:reflect-gate:schema:decision:1"
 EXIT_CODES: Mapping[Status, int] = {"admitted": 0, "undecided": 4, "refused": 5}
-"""What `reflect-gate evaluate` exits with for one request (DESIGN.md, command line)."""
+"""What `reflect-gate evaluate` exits with for one request (docs/architecture.md, exit codes)."""
 
 
 class Decision(NamedTuple):
@@ -68,5 +68,5 @@ class Decision(NamedTuple):
         return document
 
     def to_bytes(self) -> bytes:
-        """Return the canonical JSON of the decision; the same request and bundle give the same bytes (DESIGN.md)."""
+        """Return the canonical JSON of the decision; the same request and bundle give the same bytes."""
         return canonical_bytes(self.to_json())

@@ -1,6 +1,6 @@
 """The one error of the project: a stable code, one line of text, and the place it came from.
 
-Style (DESIGN.md, after cedar's guide): lower case, no full stop, the offending value in backticks, file:line:col where there
+Style (after cedar's guide): lower case, no full stop, the offending value in backticks, file:line:col where there
 is a file, the nearest known name where one is misspelt, all errors of a file at once.
 """
 

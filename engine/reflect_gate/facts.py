@@ -2,7 +2,7 @@
 
 The vocabulary is data (`schemas/facts.json`, held to `schemas/vocabulary.schema.json`); this module reads it. A domain is one of
 `symbol` (a closed list), `id` (open names), `flag`, `count` (a bounded integer) and `scaled` (a bounded decimal kept as an
-integer at `scale` places). Source: DESIGN.md, rule language.
+integer at `scale` places). Source: docs/architecture.md, rule language.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pipeline: measure, infer to a fixpoint, conclude, stage by stage; pure, and without a model or a clock.
 
 `STAGES` is the whole order. `evaluate` is the public entry: a request and a bundle in, a `Decision` out. Whatever cannot be
-judged raises `ReflectGateError`; nothing is admitted by an error (DESIGN.md, "a broken policy never admits").
+judged raises `ReflectGateError`; nothing is admitted by an error.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ STAGES: tuple[Stage, ...] = (
 )
 
 _STATUS: Mapping[str, Status] = {"admit": "admitted", "undecided": "undecided", "refuse": "refused"}
+
+_OF_EVERY = frozenset(("reflexion", "user-supplied"))
+"""Tags that say how a lesson came about, not what it is about."""
 
 
 class _Run:
@@ -110,7 +113,19 @@ def evaluate(request: Mapping[str, Any], bundle: Bundle, *, explain: bool = Fals
     case = Case(plain, record, bundle, gate.lexicons)
     run = judge(case, gate)
     _check_signature(plain, case.outputs["ledger"]["signature"])
-    return _decision(run, digest(plain), explain)
+    decision = _decision(run, digest(plain), explain)
+    if bundle.trial is None:
+        return decision
+    from .shadowing import looked_on
+
+    return decision._replace(experimental=looked_on(decision, bundle, lambda tried: _tried(plain, record, tried)))
+
+
+def _tried(request: dict[str, Any], record: Record, bundle: Bundle) -> tuple[Decision, set[int]]:
+    """Return what `bundle` decides of a request that has been checked, and the rules that fired."""
+    gate = runtime(bundle)
+    run = judge(Case(request, record, bundle, gate.lexicons), gate)
+    return _decision(run, "", False), {index for index, _ in run.firings}
 
 
 def _check_signature(request: Mapping[str, Any], own: str) -> None:
@@ -159,7 +174,7 @@ def _lesson(case: Case) -> dict[str, Any]:
         "scope": case.outputs["generalize"]["adjusted_scope"],
         "derived_from": {
             "failures": [case.record["failure_id"]],
-            "successes": [item["id"] for item in case.record["successful_trajectory"]],
+            "successes": [*(item["id"] for item in case.record["successful_trajectory"]), *_successes(case)],
         },
         "evidence": [cited for cited in reflection["evidence_ids"] if cited in known],
         "counterexamples": case.outputs["generalize"]["counterexample_ids"],
@@ -172,13 +187,21 @@ def _lesson(case: Case) -> dict[str, Any]:
     }
 
 
+def _successes(case: Case) -> Sequence[str]:
+    """Return the ids of earlier successes that the lesson rests on, where a rule says that they bear it out."""
+    said = any(finding.reason == generalize.SUCCEEDED for finding in case.judgements["generalize"].findings)
+    return case.precedents.success_ids if said else ()
+
+
 def _envelope(case: Case) -> dict[str, Any]:
+    told = [tag for tag in case.request.get("tags", ()) if tag not in _OF_EVERY and not tag.startswith("trigger:")]
     return {
         "lesson_id": case.outputs["admit"]["lesson_id"],
         "signature": case.outputs["ledger"]["signature"],
         "project": case.request.get("project") or {},
         "red_flag": case.outputs["lifecycle"]["red_flag_class"],
         "bundle": case.bundle.digest,
+        **({"tags": told} if told else {}),
     }
 
 

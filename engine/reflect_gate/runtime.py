@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .facts import Fact, load_vocabulary
-from .infer import Engine, make_engine
-from .infer.explain import Explainer
 from .infer.telling import Telling
-from .measure.lexicon import LexiconSet
-from .policy import Bundle
-from .policy.model import EncodedFact, Firing, Interner, Join
-from .stages._judgement import Finding, Judgement
+from .policy.model import Interner, Join
+
+if TYPE_CHECKING:
+    from .facts import Fact
+    from .infer import Engine
+    from .infer.explain import Explainer
+    from .measure.lexicon import LexiconSet
+    from .policy import Bundle
+    from .policy.model import EncodedFact, Firing
+    from .stages._judgement import Finding, Judgement
 
 __all__ = ["AFTERWARDS", "Runtime", "runtime"]
 
@@ -32,9 +35,6 @@ class Runtime:
         program = bundle.program
         self.bundle = bundle
         self.program = program
-        judging = [stage for stage in program.stages if stage not in AFTERWARDS]
-        self.engine = make_engine(program, bundle.engine, bundle.cross_check, bundle.generated, judging)
-        self.lexicons = LexiconSet(bundle.lexicons)
         self.identity: Mapping[str, Any] = {
             "name": bundle.name,
             "digest": bundle.digest,
@@ -49,8 +49,26 @@ class Runtime:
         self._telling: dict[tuple[str, str, tuple[str, ...]], Telling] = {}
 
     @cached_property
+    def engine(self) -> Engine:
+        """The engine of the stages of an evaluation; a process that only looks after a store never builds it."""
+        from .infer import make_engine
+
+        bundle = self.bundle
+        judging = [stage for stage in self.program.stages if stage not in AFTERWARDS]
+        return make_engine(self.program, bundle.engine, bundle.cross_check, bundle.generated, judging)
+
+    @cached_property
+    def lexicons(self) -> LexiconSet:
+        """The lexicons, compiled."""
+        from .measure.lexicon import LexiconSet
+
+        return LexiconSet(self.bundle.lexicons)
+
+    @cached_property
     def _afterwards(self) -> Engine:
         """The engine of the stages that no evaluation advances; a process that judges alone never builds it."""
+        from .infer import make_engine
+
         bundle = self.bundle
         return make_engine(self.program, bundle.engine, bundle.cross_check, bundle.generated, AFTERWARDS)
 
@@ -85,6 +103,9 @@ class Runtime:
 
     def judge(self, stage: str, fired: Sequence[Firing], interner: Interner) -> Judgement:
         """Return the most severe verdict that a rule says, or that a disabled rule set says by being neutral."""
+        from .facts import load_vocabulary
+        from .stages._judgement import Judgement
+
         spec = load_vocabulary().stages.get(stage)
         if spec is None:
             return Judgement("", ())
@@ -95,6 +116,8 @@ class Runtime:
         return Judgement(verdict, findings)
 
     def _findings(self, fired: Sequence[Firing], interner: Interner) -> tuple[Finding, ...]:
+        from .stages._judgement import Finding
+
         name = interner.name
         found = {
             Finding(rule, name(verdict), name(reason), name(about))
@@ -132,10 +155,12 @@ class Runtime:
 
     def explainer(self, facts: Sequence[EncodedFact], firings: Sequence[Firing], interner: Interner) -> Explainer:
         """Return what can say why of one evaluation."""
+        from .infer.explain import Explainer
+
         return Explainer(self.program, facts, firings, interner)
 
 
-_lock = threading.Lock()
+_lock = allocate_lock()
 _runtimes: OrderedDict[tuple[str, str, bool], Runtime] = OrderedDict()
 
 

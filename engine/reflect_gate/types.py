@@ -4,7 +4,17 @@
 
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
-from reflect_store.records import DerivedFrom, EarlierFailure, Edge, HeldCandidate, Lesson, Level, Standing, StoredLesson
+from reflect_store.records import (
+    DerivedFrom,
+    EarlierFailure,
+    EarlierSuccess,
+    Edge,
+    HeldCandidate,
+    Lesson,
+    Level,
+    Standing,
+    StoredLesson,
+)
 
 __all__ = [
     "Admission",
@@ -15,6 +25,7 @@ __all__ = [
     "DerivedFrom",
     "Diagnosis",
     "EarlierFailure",
+    "EarlierSuccess",
     "Edge",
     "Envelope",
     "Evidence",
@@ -155,6 +166,7 @@ class Termination(TypedDict):
     commit: NotRequired[str]
     session: NotRequired[str]
     recalled: NotRequired[list[str]]
+    recalled_beside: NotRequired[list[str]]
 
 
 SignatureContext = TypedDict(
@@ -206,6 +218,7 @@ class Envelope(TypedDict):
     red_flag: bool
     status: NotRequired[Standing]
     bundle: str
+    tags: NotRequired[list[str]]
 
 
 class StoreView(TypedDict):
@@ -216,6 +229,7 @@ class StoreView(TypedDict):
     edges: list[Edge]
     failures: NotRequired[list[EarlierFailure]]
     candidates: NotRequired[list[HeldCandidate]]
+    successes: NotRequired[list[EarlierSuccess]]
 
 
 class Request(TypedDict):
@@ -227,6 +241,7 @@ class Request(TypedDict):
     store_view: NotRequired[StoreView]
     project: NotRequired[Project]
     recalled: NotRequired[list[str]]
+    recalled_beside: NotRequired[list[str]]
     trigger: NotRequired[Trigger]
     tags: NotRequired[list[str]]
 

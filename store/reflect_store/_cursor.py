@@ -7,7 +7,13 @@ from typing import Final
 
 from .errors import StoreError
 
-__all__ = ["cursor_of", "position"]
+__all__ = ["FIRST", "LAST", "cursor_of", "position"]
+
+FIRST: Final = ("", "", "")
+"""The place before every row."""
+
+LAST: Final = ("\U0010ffff", "", "")
+"""The place after every row: above every time that there can be."""
 
 _URL: Final = bytes.maketrans(b"+/", b"-_")
 _PLAIN: Final = bytes.maketrans(b"-_", b"+/")

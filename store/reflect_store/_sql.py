@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-__all__ = ["latest", "migrations", "queries", "statements"]
+from .tables import TABLES, TableName
+
+__all__ = ["latest", "migrations", "queries", "row_statement", "statements"]
 
 _HERE: Final = Path(__file__).parent
 """Beside the modules, as every wheel is unpacked; a loader of resources would cost a start more than the queries do."""
@@ -23,6 +25,28 @@ def queries(name: str) -> Mapping[str, str]:
     text = (_HERE / "queries" / f"{name}.sql").read_text(encoding="utf-8")
     parts = [part.partition("\n") for part in f"\n{text}".split(_NAMED)[1:]]
     return {name: _code(body).strip().removesuffix(";") for name, _, body in parts}
+
+
+@functools.cache
+def row_statement(queries_of: str, mark: str, name: str, table: TableName, where: tuple[str, ...] = ()) -> str:
+    """Return a statement over the rows of a table, whose columns are filled in.
+
+    Args:
+        queries_of: as `queries`.
+        mark: what stands for a value in the dialect.
+        name: the name of the statement.
+        table: the table.
+        where: the columns that are compared; the first is the one that a statement with one column is about.
+    """
+    columns = TABLES[table].columns
+    return queries(queries_of)[name].format(
+        table=table,
+        columns="".join(f", {column}" for column in columns),
+        marks=f", {mark}" * len(columns),
+        sets="".join(f", {column} = excluded.{column}" for column in columns),
+        where="".join(f" AND {column} = {mark}" for column in where),
+        column="".join(where[:1]),
+    )
 
 
 def _code(body: str) -> str:

@@ -8,31 +8,17 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from ._cursor import cursor_of, position
+from ._cursor import FIRST, LAST, cursor_of, position
 from ._fts import FtsIndex
 from ._reading import loads
-from ._sql import queries
+from ._sql import queries, row_statement
 from .events import GENESIS, Event, Head, canonical
 from .protocol import Page, Row
 from .tables import TABLES, TableName
 
 __all__ = ["SqliteRows", "SqliteTransaction"]
 
-_FIRST: Final = ("", "", "")
-# Above every time, id and key that there can be.
-_LAST: Final = ("\U0010ffff", "", "")
-
-
-@functools.cache
-def _statement(name: str, table: TableName, where: tuple[str, ...] = ()) -> str:
-    columns = TABLES[table].columns
-    return queries("rows")[name].format(
-        table=table,
-        columns="".join(f", {column}" for column in columns),
-        marks=", ?" * len(columns),
-        sets="".join(f", {column} = excluded.{column}" for column in columns),
-        where="".join(f" AND {column} = ?" for column in where),
-    )
+_statement: Final = functools.partial(row_statement, "rows", "?")
 
 
 class SqliteRows:
@@ -66,7 +52,7 @@ class SqliteRows:
 
     def select(self, table: TableName, where: Mapping[str, str], after: str | None, limit: int, newest: bool) -> Page:
         """Return rows in the order of time, event and key."""
-        start = position(after) if after is not None else _LAST if newest else _FIRST
+        start = position(after) if after is not None else LAST if newest else FIRST
         statement = _statement("select_newest" if newest else "select_oldest", table, tuple(where))
         found = self._connection.execute(statement, (*start, *where.values(), limit + 1)).fetchall()
         taken = found[:limit]

@@ -26,4 +26,7 @@ def shown(place: Path | str) -> str:
     except ValueError:
         return "postgresql://"
     user, at, host = parts.netloc.rpartition("@")
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        # A password with a `/`, `?` or `#` that is not written as `%2F` and so on: what comes before it would be shown.
+        return "postgresql://"
     return f"postgresql://{user.partition(':')[0]}{at}{host}{parts.path}"

@@ -134,18 +134,19 @@ def test_a_kill_costs_no_second_call(files: dict[str, str], environment: dict[st
     assert (prompts[0] != prompts[1], prompts[1] == prompts[2]) == (True, True)
 
 
+def no_room(*_: object) -> None:
+    """Fail as writing to a full disk does."""
+    raise ReflectGateError("cannot-write", "the disk is full")
+
+
 def test_a_received_answer_that_was_not_written_down_is_not_asked_for_again(
     here: Run, files: dict[str, str], asking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The journal beside the file has it."""
-
-    def full(*_: object) -> None:
-        raise ReflectGateError("cannot-write", "the disk is full")
-
     with ModelServer(answer()) as server:
         asking(server)
         with monkeypatch.context() as patch:
-            patch.setattr(Candidates, "add", full)
+            patch.setattr(Candidates, "add", no_room)
             assert live(here, files).code == 1
         asked = len(server.asked)
         assert asked >= 1
@@ -157,14 +158,10 @@ def test_an_answer_about_another_record_of_that_name_is_not_taken(
     here: Run, files: dict[str, str], asking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The records were changed between the kill and the next run: what was received is about something else."""
-
-    def full(*_: object) -> None:
-        raise ReflectGateError("cannot-write", "the disk is full")
-
     with ModelServer(answer()) as server:
         asking(server)
         with monkeypatch.context() as patch:
-            patch.setattr(Candidates, "add", full)
+            patch.setattr(Candidates, "add", no_room)
             live(here, files)
         before = len(server.asked)
         path = Path(files["requests"])

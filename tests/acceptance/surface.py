@@ -8,18 +8,12 @@ from typing import Any, Final
 
 from reflect_gate.corpus.blind import features
 from reflect_gate.measure.index import RecordIndex
+from reflect_gate.measure.stray import STRAY_FIELDS
 from reflect_gate.measure.text import terms, words
 
 __all__ = ["FIELDS", "NAMES", "both", "cited", "overlap", "surface", "text_of"]
 
-FIELDS: Final = (
-    "failed_assumption",
-    "overlooked_evidence",
-    "strategy_error",
-    "violated_invariant",
-    "counterfactual",
-    "candidate_lesson",
-)
+FIELDS: Final = STRAY_FIELDS
 
 _SENTENCE = re.compile(r"[.!?](?:\s|$)")
 _KINDS: Final = {

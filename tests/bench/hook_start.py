@@ -34,7 +34,7 @@ from scale import Words, build  # type: ignore[import-not-found] # noqa: E402 - 
 __all__ = ["Taken", "main", "measure"]
 
 BUDGET: Final = 8.0
-"""Times a bare start that a silent hook may take."""
+"""Times the processor time of a bare start that a silent hook may take."""
 
 STATEMENT: Final = "When a cart may hold empty lines, check each line before int() is called, since an empty text is no number."
 FITS: Final = "ValueError: int() fails on an empty text in the cart's line"
@@ -127,7 +127,7 @@ def fill(file: Path, lessons: int, given: Path | None) -> None:
 
 
 def main() -> int:
-    """Print the figures; 1 where a silent hook of no interest is over its budget, or one said what it should not."""
+    """Print the figures; 1 where a silent hook takes more of the processor than its budget, or one said what it should not."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lessons", type=int, default=100_000)
     parser.add_argument("--store", type=Path, help="a store to copy instead of building one")
@@ -140,7 +140,8 @@ def main() -> int:
         found = measure(home, options.runs)
     print(json.dumps(found, indent=1))  # noqa: T201 - the report
     right = all(bool(figures["said"]) == name.startswith("handing") for name, figures in found.items())
-    return 0 if right and found["silent, of no interest"]["wall / bare"] <= BUDGET else 1
+    most = max(figures["cpu / bare"] for name, figures in found.items() if name.startswith("silent"))
+    return 0 if right and most <= BUDGET else 1
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Self
 
@@ -64,6 +65,33 @@ def test_the_outcome_does_not_mix_with_other_files(replayed: Replay, source: Pat
     (out / "other-00000.parquet").write_bytes(source.read_bytes())
     with pytest.raises(ReflectGateError, match=r"^other-00000.parquet: is no part of what is written here.* \[bulk-out\]$"):
         replayed(source, out)
+
+
+@pytest.mark.parametrize("name", ["report.json", f"{FOLDER}/goods.txt", f"{FOLDER}"])
+def test_what_others_keep_under_its_names_stays(name: str, replayed: Replay, source: Path, out: Path) -> None:
+    """A report and a folder that no replay wrote are neither replaced nor removed."""
+    (out / name).parent.mkdir(parents=True)
+    (out / name).write_text('{"mine": 1}')
+    with pytest.raises(ReflectGateError, match=r"\[bulk-out\]$"):
+        replayed(source, out)
+    assert [path.read_text() for path in out.rglob("*") if path.is_file()] == ['{"mine": 1}']
+
+
+def test_only_its_own_drafts_are_removed(replayed: Replay, source: Path, out: Path) -> None:
+    """What a killed worker left goes; a hidden file of somebody else stays, whatever its name ends with."""
+    out.mkdir()
+    for name in (".letter.draft", ".requests-00000.parquet.4711.0a1b2c3d.draft"):
+        (out / name).write_text("x")
+    replayed(source, out)
+    assert [path.name for path in out.glob(".*")] == [".letter.draft"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+def test_what_is_shipped_is_private_in_a_folder_that_was_there(quick: Bundle, out: Path) -> None:
+    """A run that was killed, or somebody else, may have left one that others can read."""
+    (out / FOLDER).mkdir(mode=0o777, parents=True)
+    ship(Contents(quick), out)
+    assert (out / FOLDER).stat().st_mode & 0o777 == 0o700
 
 
 def test_a_worker_judges_by_what_was_shipped_alone(quick: Bundle, out: Path) -> None:

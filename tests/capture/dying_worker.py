@@ -19,7 +19,8 @@ import signal
 import sys
 from typing import Any
 
-from reflect_gate.capture import handling, working
+from reflect_gate import jobs
+from reflect_gate.capture import working
 from reflect_gate.capture.settings import read_settings
 from reflect_gate.capture.spending import Calls
 from reflect_gate.stages import reflect as stage
@@ -41,12 +42,12 @@ def dying(job: Job) -> None:
     point = os.environ["DIES_AT"]
     if point == "noted":
         try:
-            handling.handle(job)
+            jobs.handle(job)
         finally:
             _die()
     if point in IN_JOB:
         setattr(*IN_JOB[point], _die_alone if point == "alone" else _die)
-    handling.handle(job)
+    jobs.handle(job)
 
 
 def _die(*_: object, **__: object) -> Any:

@@ -17,7 +17,6 @@ import pytest
 
 from reflect_gate import pipeline
 from reflect_gate.capture.capturing import capture
-from reflect_gate.capture.handling import handle
 from reflect_gate.capture.settings import Settings
 from reflect_gate.capture.working import Worker, is_parked, note_unreflected
 from reflect_gate.errors import ReflectGateError

@@ -10,6 +10,7 @@ import pytest
 
 from reflect_gate import schemas
 
+from ..lessons import born
 from .conftest import RunHere
 
 GOOD = "- When a loader may return None, check it before use, because tests/test_cart.py failed with a TypeError.\n"
@@ -160,16 +161,14 @@ def test_what_makes_no_sense_is_a_usage_error(here: RunHere, arguments: tuple[st
 
 def test_a_store_is_checked(here: RunHere, tmp_path: Path) -> None:
     """An empty store passes six checks; a harmful lesson that stays in use fails one, and the store is not written."""
-    from reflect_store import draft, new_lesson, open_store
+    from reflect_store import open_store
 
     place = tmp_path / "store.db"
     assert here("store", "init", "--store", str(place)).code == 0
     ran = here("audit", "--store", str(place))
     assert (ran.code, ran.out.count("ok  ")) == (0, 6)
-    born = new_lesson("Check the cart, because it can be empty.", "", failures=["f"], evidence=["e"], confidence=0.5)
-    envelope = {"lesson_id": "l", "signature": "a" * 64, "project": {}, "red_flag": False, "bundle": "b" * 64}
     with open_store(place) as store:
-        store.append([draft("lesson-admitted", {"lesson": born, "envelope": envelope, "decision_id": "d"})])
+        store.append([born("l", "Check the cart, because it can be empty.")])
     before = place.read_bytes()
     ran = here("audit", "--store", str(place), "--format", "json")
     document = json.loads(ran.out)

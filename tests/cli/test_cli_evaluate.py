@@ -44,7 +44,7 @@ def request_file(tmp_path: Path) -> Callable[[str], str]:
 
 @pytest.mark.parametrize(("name", "code"), EXIT_CODES.items())
 def test_exit_code_is_the_decision(here: Run, request_file: Callable[[str], str], name: str, code: int) -> None:
-    """A single request's exit code says what was decided (DESIGN.md, command line)."""
+    """A single request's exit code says what was decided (docs/architecture.md, exit codes)."""
     assert here("evaluate", request_file(name)).code == code
 
 
@@ -205,7 +205,7 @@ def test_folder_could_not_run(here: Run, tmp_path: Path) -> None:
     ],
 )
 def test_broken_policy_never_admits(here: Run, request_file: Callable[[str], str], arguments: list[str]) -> None:
-    """A bundle that does not load judges nothing (DESIGN.md, rule language)."""
+    """A bundle that does not load judges nothing (docs/architecture.md, exit codes)."""
     code, out, err = here("evaluate", request_file("admitted"), *arguments)
     assert (code, out) == (3, "")
     assert err.startswith("error: ")
@@ -392,6 +392,17 @@ def test_fault_in_one_entry_is_its_own(monkeypatch: pytest.MonkeyPatch, structur
     assert (judged.error.code, str(judged.error.source)) == ("internal", "in.ndjson:3")
 
 
+@pytest.mark.parametrize(("style", "lines"), [("text", 21), ("json", 31)])
+def test_of_many_errors_the_first_are_told(here: Run, tmp_path: Path, style: str, lines: int) -> None:
+    """A file of prose is no reason for a screen of errors; as data each is there, and stdout keeps every one as well."""
+    prose = tmp_path / "notes.md"
+    prose.write_text("A line of prose.\n" * 30, encoding="utf-8")
+    ran = here("evaluate", str(prose), "--format", "ndjson", "--error-format", style)
+    told = [line for line in ran.err.splitlines() if "30 read" not in line]
+    assert (ran.code, len(told), len(ran.out.splitlines())) == (3, lines, 30)
+    assert (told[-1] == "and 10 more errors; `--error-format json` prints every one") is (style == "text")
+
+
 def test_in_flight_is_bounded() -> None:
     """Workers that are slow do not make the reader swallow the input."""
     read = 0
@@ -415,7 +426,7 @@ def test_in_flight_is_bounded() -> None:
 
 
 def test_warm_run_imports_no_parser_of_policies(environment: dict[str, str], tmp_path: Path) -> None:
-    """With a warm cache, `evaluate` reads no YAML and builds no slow validator (DESIGN.md, budgets)."""
+    """With a warm cache, `evaluate` reads no YAML and builds no slow validator (docs/architecture.md, start-up)."""
     path = tmp_path / "request.json"
     path.write_bytes(GOOD)
     code = (

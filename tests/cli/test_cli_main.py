@@ -31,7 +31,7 @@ def test_version(process: Run) -> None:
 
 
 def test_help_imports_nothing_heavy(environment: dict[str, str]) -> None:
-    """`--help` starts no parser, validator, engine or client (DESIGN.md, budgets)."""
+    """`--help` starts no parser, validator, engine or client (docs/architecture.md, start-up)."""
     code = (
         "import sys; from reflect_gate.cli import main; code = main(['--help']);"
         f"print('heavy', [name for name in {HEAVY!r} if name in sys.modules]); sys.exit(code)"
@@ -59,7 +59,7 @@ def test_no_arguments_is_a_usage_error_with_help(process: Run) -> None:
     ],
 )
 def test_usage_errors_are_64(process: Run, arguments: list[str]) -> None:
-    """Click's own 2, which harnesses read as "block", never comes out (DESIGN.md, command line)."""
+    """Click's own 2, which harnesses read as "block", never comes out (docs/architecture.md, exit codes)."""
     code, out, err = process(*arguments)
     assert (code, out) == (64, "")
     assert err.startswith("error: ")

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from reflect_gate import schemas
-from reflect_store import draft, new_lesson, open_store
+from reflect_store import open_store
 
+from ..lessons import born
 from .conftest import RunHere, RunProcess
 
 CART = "When a cart may be empty for a new session, check what the loader returns for None before subscripting the cart."
@@ -23,10 +24,8 @@ SIGNATURE = "a" * 64
 def store(tmp_path: Path) -> str:
     """A store of one lesson."""
     path = tmp_path / "store.db"
-    lesson = new_lesson(CART, "lang:python", failures=["run-81"], evidence=["t-1"], confidence=0.5)
-    envelope = {"lesson_id": "l-cart", "signature": SIGNATURE, "project": {}, "red_flag": False, "bundle": "b" * 64}
     with open_store(path, create=True) as kept:
-        kept.append([draft("lesson-admitted", {"lesson": lesson, "envelope": envelope, "decision_id": "d-1"})])
+        kept.append([born("l-cart", CART, "lang:python", signature=SIGNATURE)])
     return str(path)
 
 

@@ -270,6 +270,7 @@ def test_no_id_comes_twice(rows: Rows) -> None:
         ("x.xml", "<testsuites><testsuite>", "document-syntax"),
         ("x.xml", '<!DOCTYPE x [<!ENTITY a "b">]><testsuites/>', "document-syntax"),
         ("x.json", '{"unheard": "of"}', "corpus-unknown-form"),
+        pytest.param("x.json", '{"unheard":\n' + "1" * 5_000 + "}", "document-number", id="digits"),
         ("x.xml", "<html/>", "corpus-unknown-form"),
     ],
 )

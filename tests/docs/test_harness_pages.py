@@ -18,6 +18,7 @@ from reflect_gate.hooks.running import options, respond
 from reflect_gate.installing import delivering
 from reflect_gate.installing.harnesses import AGENTS, HARNESSES
 
+from ..homes import move_in
 from . import harness_pages
 from .harness_pages import BLOCKS, FOLDER, PAGES, ROOT, Page, block_of, events, lesson_events, made, written
 from .test_tutorial import pattern
@@ -46,18 +47,8 @@ def bundle_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, bundle_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the user's home folder; the working directory is a project beside it, and hooks are answered in this process."""
-    moved = {harness.variable for harness in HARNESSES if harness.variable}
-    for name in [name for name in os.environ if name.startswith("REFLECT") or name in moved]:
-        monkeypatch.delenv(name)
-    place, project = tmp_path / "me", tmp_path / "project"
-    place.mkdir()
-    (project / ".git").mkdir(parents=True)
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(place))
-    monkeypatch.setenv("REFLECT_GATE_CACHE", str(bundle_cache))
-    monkeypatch.chdir(project)
-    # Waiting for the disk shows nothing here, and is most of the time.
-    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
+    place = tmp_path / "me"
+    move_in(place, tmp_path / "project", bundle_cache, monkeypatch)
     monkeypatch.setattr(delivering, "_process", here)
     return place
 

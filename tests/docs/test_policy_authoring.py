@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("bundle", ["structured", "ours", "without-blame"])
+@pytest.mark.parametrize("bundle", ["structured", "ours", "without-blame", "ahead"])
 def test_bundle_of_the_guide_loads(folder: Path, bundle: str) -> None:
     """Each bundle that the guide's policies name can be loaded."""
     assert load_bundle(bundle, policies=folder, cache=False).name == bundle
@@ -55,6 +55,16 @@ def test_bundles_of_the_guide_differ_as_it_says(folder: Path) -> None:
     assert ours.ruleset("hedging").on
     assert ours.ruleset("blame").on
     assert not without.ruleset("blame").on
+
+
+def test_rules_of_the_guide_live_as_it_says(folder: Path) -> None:
+    """One looks on, one is on its way out, one is known by its old name; a bundle is ahead of that."""
+    ours, ahead = (load_bundle(name, policies=folder, cache=False) for name in ("ours", "ahead"))
+    assert ours.trial is not None
+    assert ours.trial.rules == ("brevity/winding",)
+    assert [notice.message for notice in ours.notices] == ["rule `brevity/wordy-scope` is deprecated: use `brevity/wordy`"]
+    assert (ahead.trial, ahead.notices) == (None, ())
+    assert dict(ours.renamed) == {"brevity/too-long": "brevity/wordy"}
 
 
 @pytest.mark.parametrize(("as_of", "value"), [("2027-06-30", 3), ("2027-07-01", 2)])
@@ -70,7 +80,7 @@ def test_lexicon_change_of_the_guide_is_applied(folder: Path) -> None:
     assert "boy scout rule" in next(group.patterns for group in groups if group.id == "quality")
 
 
-@pytest.mark.parametrize("path", ["rules/hedging.cases.yaml", "rules/lexicons/slang.yaml"])
+@pytest.mark.parametrize("path", ["rules/hedging.cases.yaml", "rules/brevity.cases.yaml", "rules/lexicons/slang.yaml"])
 def test_cases_of_the_guide_pass(folder: Path, path: str) -> None:
     """The cases that the guide shows pass under the policies that it shows."""
     results = run_cases([folder / path], folder / "policies.yaml")
@@ -90,5 +100,5 @@ def test_commands_of_the_guide_exist() -> None:
     from reflect_gate.cli.policy import policy
 
     verbs = re.findall(r"^\$ reflect-gate policy (\w+)", "".join(blocks("console")), re.MULTILINE)
-    assert set(verbs) == {"check", "mutate", "show", "test"}
+    assert set(verbs) == {"check", "mutate", "shadow", "show", "test"}
     assert set(verbs) <= set(policy.commands)

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import pytest
 
-from reflect_gate.capture.handling import handle
 from reflect_gate.hooks import wiring
 from reflect_gate.hooks.running import Options, respond
 from reflect_store.queue import Skip, open_queue

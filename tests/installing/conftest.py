@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from reflect_gate.installing.commands import Program
-from reflect_gate.installing.harnesses import HARNESSES, Where
+from reflect_gate.installing.harnesses import Where
 from reflect_gate.installing.parts import Scope
+
+from ..homes import move_in
 
 
 @pytest.fixture(scope="session")
@@ -22,20 +23,11 @@ def bundle_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, bundle_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the user's home folder; the working directory is a project that lies elsewhere."""
-    moved = {harness.variable for harness in HARNESSES if harness.variable}
-    for name in [name for name in os.environ if name.startswith("REFLECT") or name in moved]:
-        monkeypatch.delenv(name)
     place, project = tmp_path / "ein home", tmp_path / "project"
-    place.mkdir()
-    (project / ".git").mkdir(parents=True)
-    (project / "src").mkdir()
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(place))
+    move_in(place, project, bundle_cache, monkeypatch)
     monkeypatch.setenv("REFLECT_GATE_HOME", str(tmp_path / "gate"))
-    monkeypatch.setenv("REFLECT_GATE_CACHE", str(bundle_cache))
+    (project / "src").mkdir()
     monkeypatch.chdir(project / "src")
-    # Waiting for the disk shows nothing here, and is most of the time.
-    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
     return place
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import pytest
 from reflect_gate.cli import main
 from reflect_gate.cli._doctor_hooks import hook_checks
 from reflect_gate.hooks.running import options, respond
-from reflect_gate.installing import delivering, planning
-from reflect_gate.installing.commands import running
+from reflect_gate.installing import delivering, finding, planning
+from reflect_gate.installing.commands import Program, running
 from reflect_gate.installing.delivering import PROBES, Delivery, deliver
 from reflect_gate.installing.finding import installed, spelt
 from reflect_gate.installing.harnesses import HARNESSES, Where, harness_of
@@ -159,6 +160,23 @@ def test_a_checkouts_program_is_not_run(name: str, project: Path, tmp_path: Path
     (finding,) = hook_checks()
     assert finding.status == "warn"
     assert "which is not this program, and was not run" in finding.detail
+    assert not (tmp_path / "ran").exists()
+
+
+@posix
+def test_a_checkouts_words_for_this_interpreter_are_not_run(
+    project: Path, tmp_path: Path, where: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the program is an interpreter with a module, another word before that would run anything."""
+    this = Program((sys.executable, "-m", "reflect_gate"), windows=False)
+    monkeypatch.setattr(finding, "running", lambda: this)
+    evil = project / "evil.py"
+    evil.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", "utf-8")
+    words = (sys.executable, str(evil), "-m", "reflect_gate")
+    put_in("claude-code", where("project")._replace(program=Program(words, windows=False)))
+    (found,) = hook_checks()
+    assert found.status == "warn"
+    assert "other words than `init` would, and was not run" in found.detail
     assert not (tmp_path / "ran").exists()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,8 +109,19 @@ def test_a_folder_that_the_users_variable_moves_counts(
 @posix
 def test_no_regular_file_is_read(home: Path, where: Place) -> None:
     """A folder, or a pipe that would never end."""
-    (home / ".claude" / "settings.json").mkdir(parents=True)
+    file = home / ".claude" / "settings.json"
+    file.mkdir(parents=True)
     assert refused(where()).code == "cannot-read"
+    file.rmdir()
+    os.mkfifo(file)
+    # Somebody who holds the other end, so that a reader that waits would be seen to and not stand still for ever.
+    timer = threading.Timer(5, lambda: os.close(os.open(file, os.O_RDWR)))
+    timer.start()
+    begun = time.monotonic()
+    assert refused(where()).code == "cannot-read"
+    waited = time.monotonic() - begun
+    timer.cancel()
+    assert waited < 5
 
 
 @posix
@@ -122,6 +135,23 @@ def test_modes_are_kept_and_copies_are_no_wider(home: Path, where: Place) -> Non
     (record,) = records()
     assert record.file.stat().st_mode & 0o777 == 0o600
     assert "secret" not in record.file.read_text("utf-8")
+
+
+@posix
+def test_a_copy_is_never_wider_for_a_moment(home: Path, where: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks while it is made, or after a crash just then, finds no keys."""
+    settings(home, '{"env": {"KEY": "secret"}}').chmod(0o600)
+    monkeypatch.setattr(os, "umask", lambda _: 0o022)
+    modes: dict[str, int] = {}
+    replace = Path.replace
+
+    def watched(draft: Path, target: Path) -> Path:
+        modes[target.suffix] = draft.stat().st_mode & 0o777
+        return replace(draft, target)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    planning.install(harness_of("claude-code"), where()).carry_out()
+    assert modes[".bak"] == 0o600
 
 
 @posix

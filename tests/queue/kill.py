@@ -19,12 +19,12 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from reflect_store.queue import Job, QueueSettings, open_queue
 
-__all__ = ["Survived", "at_once", "kill_all"]
+__all__ = ["Said", "Survived", "at_once", "kill_all"]
 
 SETTINGS = QueueSettings(initial_delay=0.01, poll=0.01, capacity=300, block_timeout=60.0, lock_timeout=60.0)
 LONGEST = 0.4
@@ -100,32 +100,49 @@ def _round(folder: str, number: int, chance: random.Random) -> Iterator[list[str
 def kill_all(folder: str, rounds: int, seed: int) -> Survived:
     """Kill `rounds` times three processes on one folder, and judge the folder after the last."""
     chance = random.Random(seed)
-    puts: set[str] = set()
-    acks: dict[str, int] = {}
-    begins: dict[str, list[int]] = defaultdict(list)
-    spans: list[tuple[str, int, int]] = []
+    said = Said()
     settled = 0
     for number in range(rounds):
         for lines in _round(folder, number, chance):
-            opened: tuple[str, int] | None = None
-            for line in lines:
-                what, id_, moment = line.split()
-                if what == "put":
-                    puts.add(id_)
-                elif what == "begin":
-                    begins[id_].append(int(moment))
-                    opened = (id_, int(moment))
-                elif what == "end" and opened is not None:
-                    spans.append((*opened, int(moment)))
-                elif what == "ack":
-                    acks[id_] = int(moment)
-                settled += what in {"ack", "retry", "dead", "release"}
+            told = [line.split() for line in lines]
+            said.hear(told)
+            settled += sum(what in {"ack", "retry", "dead", "release"} for what, _, _ in told)
     with open_queue(folder, SETTINGS) as queue:
         found = queue.replay()
         there = {row.id for row in (*queue.jobs(), *queue.dead_letters())}
-        lost = sorted(id_ for id_ in puts if id_ not in there and not queue.done(id_))
-        again = sorted(id_ for id_, moment in acks.items() if id_ in there or any(begin > moment for begin in begins[id_]))
-    return Survived(rounds, 3 * rounds, len(puts), len(acks), settled, lost, again, at_once(spans), found.corrupt)
+        lost = sorted(id_ for id_ in said.puts if id_ not in there and not queue.done(id_))
+    again, twice = said.again(there), at_once(said.spans)
+    return Survived(rounds, 3 * rounds, len(said.puts), len(said.acks), settled, lost, again, twice, found.corrupt)
+
+
+class Said:
+    """What processes said of jobs: which were put, when each was begun and acknowledged, and from when to when it was in work."""
+
+    def __init__(self) -> None:
+        self.puts: set[str] = set()
+        self.acks: dict[str, int] = {}
+        self.begins: dict[str, list[int]] = defaultdict(list)
+        self.spans: list[tuple[str, int, int]] = []
+
+    def hear(self, lines: Iterable[Sequence[str]]) -> None:
+        """Take in what one process said, in its order: what happened, to which job, when."""
+        opened: tuple[str, int] | None = None
+        for what, id_, moment in lines:
+            if what == "put":
+                self.puts.add(id_)
+            elif what == "begin":
+                self.begins[id_].append(int(moment))
+                opened = (id_, int(moment))
+            elif what == "end" and opened is not None:
+                self.spans.append((*opened, int(moment)))
+            elif what == "ack":
+                self.acks[id_] = int(moment)
+
+    def again(self, there: Container[str]) -> list[str]:
+        """Return the jobs that are still there, or were begun, after they were acknowledged."""
+        return sorted(
+            id_ for id_, moment in self.acks.items() if id_ in there or any(begin > moment for begin in self.begins[id_])
+        )
 
 
 def at_once(spans: list[tuple[str, int, int]]) -> list[str]:

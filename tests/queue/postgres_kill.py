@@ -31,7 +31,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.postgres_server import Server, running, unable
-from tests.queue.kill import at_once
+from tests.queue.kill import Said, at_once
 from tests.queue.servers import Database
 
 from reflect_store import StoreError, open_store
@@ -213,30 +213,18 @@ def disturbed(server: Server, workers: int, writers: int, jobs: int, kills: int,
 
 
 def _judged(database: Database, said: list[list[list[str]]], kills: int, seconds: float, restarted: bool) -> Survived:
-    puts, acks = set(), {}
-    begins: dict[str, list[int]] = collections.defaultdict(list)
-    spans = []
+    heard = Said()
     for lines in said:
-        opened: tuple[str, int] | None = None
-        for what, id_, moment in lines:
-            if what == "put":
-                puts.add(id_)
-            elif what == "begin":
-                begins[id_].append(int(moment))
-                opened = (id_, int(moment))
-            elif what == "end" and opened is not None:
-                spans.append((*opened, int(moment)))
-            elif what == "ack":
-                acks[id_] = int(moment)
+        heard.hear(lines)
     with database.open() as queue:
         left = [row.id for row in (*queue.jobs(), *queue.dead_letters())]
-        lost = sorted(id_ for id_ in puts if id_ not in left and not queue.done(id_))
-    again = sorted(id_ for id_, moment in acks.items() if id_ in left or any(begin > moment for begin in begins[id_]))
-    lessons, doubled, problems = _kept(database.url, len(puts))
+        lost = sorted(id_ for id_ in heard.puts if id_ not in left and not queue.done(id_))
+    lessons, doubled, problems = _kept(database.url, len(heard.puts))
     problems += [] if restarted else ["the server was not restarted as often as asked for"]
     problems += [f"{len(left)} jobs were not done in time"] if left else []
-    begun = sum(map(len, begins.values()))
-    return Survived(kills, len(puts), len(acks), begun, lessons, seconds, lost, again, at_once(spans), doubled, problems)
+    begun = sum(map(len, heard.begins.values()))
+    again, twice = heard.again(left), at_once(heard.spans)
+    return Survived(kills, len(heard.puts), len(heard.acks), begun, lessons, seconds, lost, again, twice, doubled, problems)
 
 
 def _kept(url: str, failures: int) -> tuple[int, list[str], list[str]]:

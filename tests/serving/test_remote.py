@@ -255,6 +255,40 @@ def test_what_is_no_answer_is_an_error(run: Run, tmp_path: Path, answering: Answ
     assert "[server-answer]" in done.err
 
 
+@pytest.mark.parametrize(
+    "leaf",
+    [{"line": "x"}, {"line": 1e300}, {"line": [1]}, {"code": "a\x1b[31m"}, {"code": "a\nerror: b"}],
+)
+def test_a_problem_of_another_form_is_no_answer(run: Run, tmp_path: Path, answering: Answering, leaf: dict[str, object]) -> None:
+    """A place that is none, and a code that would be read as something else where it is printed."""
+    error = {"code": "schema", "message": "no", "file": "", "line": 0, "column": 0, "pointer": "", **leaf}
+    answering.answers = [(422, {}, json.dumps({"code": "schema", "errors": [error]}).encode())]
+    done = run("capture", written(tmp_path, "failure.json", FAILURE), "--server", answering.url)
+    assert (done.code, "[server-answer]" in done.err or "e+300" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("changed", [{"exit_code": 2}, {"exit_code": 5}, {"status": "kept"}, {"lesson": 1}, {"more": 1}])
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_a_decision_of_another_form_is_not_believed(
+    run: Run, tmp_path: Path, answering: Answering, candidate: dict[str, Any], changed: dict[str, object], format_: str
+) -> None:
+    """A server says what the command exits with: 2 would block a harness, and 5 is no code of what was admitted."""
+    path = written(tmp_path, "request.json", candidate)
+    decision = json.loads(run("evaluate", path, "--format", "json").out)
+    answering.answers = [(200, {}, json.dumps(decision).encode()), (200, {}, json.dumps({**decision, **changed}).encode())]
+    codes = [run("evaluate", path, "--server", answering.url, "--format", format_).code for _ in range(2)]
+    assert codes == [0, 1]
+
+
+@pytest.mark.parametrize("host", ["a" * 70 + ".example", "a..b", "127.0.0.1:9/\u00e9"])
+def test_an_address_that_cannot_be_written_cannot_be_reached(
+    run: Run, tmp_path: Path, candidate: dict[str, Any], host: str
+) -> None:
+    """Names have a longest label, and a path is ASCII."""
+    done = run("evaluate", written(tmp_path, "request.json", candidate), "--server", f"http://{host}")
+    assert (done.code, "[server-unreachable]" in done.err) == (1, True)
+
+
 def test_the_token_is_sent_and_never_shown(
     run: Run, tmp_path: Path, answering: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:

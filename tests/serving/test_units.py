@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import json
 import stat
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -117,6 +120,19 @@ def test_a_broken_file_of_tokens_lets_nobody_in(tmp_path: Path, text: str) -> No
     for _ in range(2):
         with pytest.raises(ReflectGateError):
             tokens.holder(given)
+
+
+@pytest.mark.parametrize("expires", ["31.12.2020", "never", "2020-12-31", "", 0, False, []])
+def test_an_end_of_another_form_is_no_end_at_all(tmp_path: Path, expires: object) -> None:
+    """Moments are compared as texts, so one that an editor's hand wrote otherwise could lie in the future for ever."""
+    file = TokenFile(tmp_path / "tokens.json")
+    given, _ = file.add("a", ("read",), "2020-12-31T00:00:00Z")
+    document = json.loads(file.path.read_text())
+    document["entries"][0]["expires"] = expires
+    file.path.write_text(json.dumps(document))
+    with pytest.raises(ReflectGateError) as caught:
+        Tokens(file, required=True).holder(given)
+    assert caught.value.code == "tokens-file"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
@@ -239,6 +255,38 @@ def test_who_has_gone_costs_no_work(desk: Callable[[], Desk]) -> None:
         held.set()
         workers.close()
     assert done == ["wanted"]
+
+
+def test_who_has_gone_leaves_no_body_behind(desk: Callable[[], Desk]) -> None:
+    """Requests that are given up while all threads are stuck are not held until one of them comes free."""
+    begun, held = threading.Event(), threading.Event()
+    workers = Workers(1, 8, desk)
+    body = Body(b"x" * 1_000)
+    kept = weakref.ref(body)
+    try:
+        workers.submit(lambda _: begin(begun, held))
+        assert begun.wait(60)
+        waiting = workers.submit(functools.partial(len_of, body))
+        del body
+        assert kept() is not None
+        assert waiting.cancel()
+        gc.collect()
+        assert kept() is None
+    finally:
+        held.set()
+        workers.close()
+
+
+class Body:
+    """A body of which it can be seen that it is gone."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+def len_of(body: Body, _: Desk) -> int:
+    """Return how long a body is."""
+    return len(body.data)
 
 
 def test_threads_judge_as_one_does(desk: Callable[[], Desk], structured: Bundle) -> None:

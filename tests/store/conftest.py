@@ -53,3 +53,16 @@ def store(make: Make) -> Store:
 def told() -> type[Told]:
     """Return the makers of events."""
     return Told
+
+
+@pytest.fixture
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexes of the node lie in the test's own folder."""
+    monkeypatch.setenv("REFLECT_GATE_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def kept(tenants: Tenants) -> Iterator[EventStore]:
+    """An empty store on a server, of a tenant of its own."""
+    with tenants.store() as store:
+        yield store

@@ -43,6 +43,14 @@ def test_a_view_holds_the_lessons_of_a_signature_and_those_named(store: Store, t
     assert view.lessons[0]["lesson"] == told.lesson()
 
 
+def test_keys_are_found_by_their_beginning(store: Store, told: type[Told]) -> None:
+    """In their order, a whole key among them, and no more than asked for."""
+    store.append([told.admitted(name) for name in ("l-2b", "l-2", "l-1", "l-2a", "l-3")])
+    assert store.keys("lessons", "l-2", 9) == ["l-2", "l-2a", "l-2b"]
+    assert store.keys("lessons", "l-2", 2) == ["l-2", "l-2a"]
+    assert store.keys("lessons", "m", 9) == []
+
+
 def test_a_store_that_moved_refuses_the_decision(store: Store, told: type[Told]) -> None:
     """A decision that was made on an older view writes nothing."""
     store.append([told.skipped("f-1")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,20 +23,9 @@ from ..postgres_server import Server
 from .stores import Told
 from .tenants import Tenants
 
+pytestmark = pytest.mark.usefixtures("cached")
+
 _NUMBERS = itertools.count()
-
-
-@pytest.fixture(autouse=True)
-def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Indexes of the node lie in the test's own folder."""
-    monkeypatch.setenv("REFLECT_GATE_CACHE", str(tmp_path / "cache"))
-
-
-@pytest.fixture
-def kept(tenants: Tenants) -> Iterator[EventStore]:
-    """An empty store of a tenant of its own."""
-    with tenants.store() as store:
-        yield store
 
 
 def code_of(place: str, **options: Any) -> tuple[str, str]:
@@ -74,6 +63,9 @@ def test_what_is_no_address_is_not_repeated(url: str) -> None:
         ("postgresql://u:hunter2@h:5/db?sslmode=require", "postgresql://u@h:5/db"),
         ("postgres:///db?password=hunter2", "postgresql:///db"),
         ("postgresql://[broken:hunter2@/db", "postgresql://"),
+        ("postgresql://u:hunter2/a@h/db", "postgresql://"),
+        ("postgresql://u:hunter2#a@h/db", "postgresql://"),
+        ("postgresql://u:hunter2?a@h/db", "postgresql://"),
         (Path("/a/store.db"), "/a/store.db"),
     ],
 )

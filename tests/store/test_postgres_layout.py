@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,7 @@ from ..postgres_server import Server, programs
 from .stores import Told
 from .tenants import Tenants
 
-
-@pytest.fixture(autouse=True)
-def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Indexes of the node lie in the test's own folder."""
-    monkeypatch.setenv("REFLECT_GATE_CACHE", str(tmp_path / "cache"))
-
-
-@pytest.fixture
-def kept(tenants: Tenants) -> Iterator[EventStore]:
-    """An empty store of a tenant of its own."""
-    with tenants.store() as store:
-        yield store
+pytestmark = pytest.mark.usefixtures("cached")
 
 
 CATALOG = """

@@ -1,4 +1,4 @@
-"""A small set of policies that is sound, for tests that change one thing in it."""
+"""A small set of policies that is sound, for tests that change one thing in it; the shipped bundle, and an empty store."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+
+from reflect_gate import Bundle
+from reflect_store import EventStore, memory_store
 
 POLICIES = """\
 policies: 1
@@ -150,3 +153,15 @@ def write_policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WritePoli
         return folder / "policies.yaml"
 
     return write
+
+
+@pytest.fixture(scope="session")
+def bundle(structured: Bundle) -> Bundle:
+    """The bundle with every mechanism on, on the faster engine alone: the rules' own cases hold both to each other."""
+    return structured._replace(engine="compiled", cross_check=False)
+
+
+@pytest.fixture
+def store() -> EventStore:
+    """An empty store."""
+    return memory_store()

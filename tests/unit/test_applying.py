@@ -22,18 +22,6 @@ OPPOSITE = (
 TOKEN = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 
-@pytest.fixture(scope="module")
-def bundle(structured: Bundle) -> Bundle:
-    """The bundle with every mechanism on, on the faster engine alone."""
-    return structured._replace(engine="compiled", cross_check=False)
-
-
-@pytest.fixture
-def store() -> EventStore:
-    """An empty store."""
-    return memory_store()
-
-
 @pytest.fixture
 def ask(request_document: dict[str, Any]) -> Asked:
     """Make the request of one failure: its number tells repository, task and session, too."""

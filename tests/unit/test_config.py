@@ -25,7 +25,7 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_the_home_folder_is_hidden_in_the_users_home(clean: Path) -> None:
-    """The default of DESIGN.md."""
+    """Lessons lie beside the other settings of the user, not in a project."""
     assert home_dir() == clean / ".reflect-gate"
 
 

@@ -86,6 +86,8 @@ def test_a_rule_that_finds_without_a_fact_is_noticed() -> None:
             *(st.integers(0, top) for top in (60, 4, 60)),
             st.booleans(),
             st.booleans(),
+            st.integers(0, 3),
+            st.booleans(),
         ),
         max_size=4,
     )
@@ -94,8 +96,8 @@ def test_what_does_not_tell_is_not_offered(structured: Bundle, facts: list[tuple
     """R-h1: asked of both engines, the shipped rules offer only what tells, and the same with or without the rest."""
     gate = runtime(structured)
     asked: list[Fact] = [
-        ("match", f"l-{number}", exact, fit, place, words, score, "episodic", red, in_use)  # type: ignore[misc]
-        for number, (exact, fit, place, words, score, red, in_use) in enumerate(facts)
+        ("match", f"l-{number}", exact, fit, place, words, score, "episodic", red, in_use, tags, hinted)  # type: ignore[misc]
+        for number, (exact, fit, place, words, score, red, in_use, tags, hinted) in enumerate(facts)
     ]
     full, loose = gate.telling("retrieve", "match"), gate.telling("retrieve", "match", COMPARED)
     assert full.alone

@@ -52,5 +52,5 @@ def test_the_order_of_citations_changes_nothing(oracles: list[str], random: Any)
 
 
 def test_every_measure_has_a_version() -> None:
-    """A decision names them all (DESIGN.md, command line)."""
+    """A decision names them all."""
     assert all(version.count(".") == 2 and version.replace(".", "").isdigit() for version in MEASURES.values())

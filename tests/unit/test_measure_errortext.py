@@ -72,3 +72,18 @@ def test_what_a_pattern_finds_holds_what_it_needs(form: _errortext._Form, text: 
 def test_a_pattern_without_need_is_still_tried() -> None:
     """A class that stands alone is read."""
     assert read_error("it broke\nValueError\n").error_class == "ValueError"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Exit code 2\nmake: *** No rule to make target 'foo'.  Stop.", "make: *** No rule to make target 'foo'.  Stop."),
+        ("\nCommand exited with code 1.\n\n  got 2, want 3", "got 2, want 3"),
+        ("exit status: -1\nbroken pipe", "broken pipe"),
+        ("Exit code 1", "Exit code 1"),
+        ("exit code 1 is an answer of grep", "exit code 1 is an answer of grep"),
+    ],
+)
+def test_an_exit_code_above_the_output_is_no_message(text: str, message: str) -> None:
+    """Claude Code begins every failing command's error with it: without this, all that name no class were one failure."""
+    assert read_error(text).message == message

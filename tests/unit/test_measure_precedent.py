@@ -235,6 +235,14 @@ def test_a_lesson_recalled_in_vain_makes_its_copy_a_counterexample_of_itself() -
     assert (seen.counterexamples, seen.uncovered) == (("own",), False)
 
 
+def test_a_lesson_that_came_beside_the_attempt_is_neither_falsified_nor_borne_out() -> None:
+    """It was given when the failure had shown: it could not prevent it, and what repeats it adds nothing (R-e1, R-g1)."""
+    seen = known(lessons=[lesson("alike", origins=[{"repository": "acme/other", "task": "t-2"}])])
+    assert (seen.repositories, seen.counterexamples) == (1, ())
+    beside = Precedents(seen.candidate._replace(beside=frozenset({"alike"})), seen.view, 75)
+    assert (beside.repositories, beside.counterexamples) == (0, ())
+
+
 def test_another_lesson_recalled_is_no_counterexample() -> None:
     """It is not what the candidate says."""
     assert known(recalled=("other",), lessons=[lesson("other", ELSE)]).counterexamples == ()

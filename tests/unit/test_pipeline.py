@@ -52,7 +52,7 @@ def test_lesson_is_born_episodic_with_its_evidence(structured: Bundle, request_d
 
 
 def test_same_input_same_bytes(structured: Bundle, request_document: dict[str, Any]) -> None:
-    """A replay gives identical bytes (DESIGN.md, command line)."""
+    """A replay gives identical bytes (docs/architecture.md, one request)."""
     first = evaluate(request_document, structured, explain=True).to_bytes()
     assert evaluate(request_document, structured, explain=True).to_bytes() == first
 

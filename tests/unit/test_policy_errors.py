@@ -211,9 +211,28 @@ BUNDLES = [
     b("same pattern twice", "conflict", POLICIES, f"- {CHANGE}", f"- {CHANGE}\n      - ⟦{CHANGE}", "changed twice"),
     b("replace and append", "conflict", POLICIES, f"- {CHANGE}", f"- {CHANGE}\n      - ⟦{CHANGE.replace('append: [flaky]', 'replace: [x]')}", "changed twice"),
 ]
+
+LIVES = [
+    b("maturity", "maturity", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    maturity: ⟦experimentl\n", "did you mean `experimental`?"),
+    b("replacement of a stable rule", "maturity", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    replaced_by: ⟦missing\n", "write `maturity: deprecated`"),
+    b("replacement that is not there", "unknown-rule", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    maturity: deprecated\n    replaced_by: ⟦missin\n", "did you mean `missing`?"),
+    b("replaced by itself", "unknown-rule", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    maturity: deprecated\n    replaced_by: ⟦grounded\n", "no other rule"),
+    b("since is no version", "version", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    since: ⟦1.2\n", "MAJOR.MINOR.PATCH"),
+    b("since is to come", "version", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    since: ⟦1.10.0\n", "later than the rule set, which is 1.2.3"),
+    b("old id is live", "renamed", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    renamed_from: [⟦missing]\n", "the id of another rule (line 23)"),
+    b("old id of two rules", "renamed", GROUNDING, "  - id: grounded\n", "  - id: again\n    doc: Again.\n    renamed_from: [old]\n    when: [{supported: {}}]\n    then: [{finding: {verdict: grounded, reason: again}}]\n  - id: grounded\n    renamed_from: [⟦old]\n", "both say"),
+    b("old id twice", "duplicate", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    renamed_from: [old, ⟦old]\n", "stands twice"),
+    b("no old id", "shape", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    renamed_from: ⟦[]\n", "at least one id"),
+    b("old id's shape", "name", GROUNDING, "doc: Support found.\n", "doc: Support found.\n    renamed_from: [⟦Old]\n", "kebab-case"),
+    b("promotion of a rule set", "name", POLICIES, "extends: main", "extends: main\n    experimental: [⟦grounding]", "`ruleset/rule`"),
+    b("promotion of nothing", "unknown-rule", POLICIES, "extends: main", "extends: main\n    experimental: [⟦grounding/mising]", "did you mean `grounding/missing`?"),
+    b("rule both ways", "conflict", POLICIES, "disable: [admission]", "enable: [grounding/missing]\n    disable: [admission, ⟦grounding/missing]", "both enabled and disabled"),
+    b("rule twice", "duplicate", POLICIES, "disable: [admission]", "disable: [grounding/missing, ⟦grounding/missing]", "stands twice"),
+    b("rule of an unknown set", "unknown-rule", POLICIES, "disable: [admission]", "disable: [⟦nothing/missing]", "no rule `nothing/missing`"),
+]
 # fmt: on
 
-TABLE = [*YAML, *SHAPE, *MEANING, *LEXICON, *BUNDLES]
+TABLE = [*YAML, *SHAPE, *MEANING, *LEXICON, *BUNDLES, *LIVES]
 
 
 def _broken(case: Broken, files: Mapping[str, str]) -> tuple[str, int, int]:
@@ -244,6 +263,7 @@ def test_broken_policy(case: Broken, policy_files: Mapping[str, str], write_poli
 def test_every_code_is_in_the_table() -> None:
     """No code is without an example, and no example has a code that is not declared."""
     elsewhere = {"policy-expired", "policy-unused-file", "policy-file", "policy-too-large"}
+    elsewhere |= {"policy-deprecated", "policy-not-experimental", "policy-old-name"}
     of_tools = {"policy-confluence", "policy-format", "policy-scaffold", "policy-shipped"}
     assert {case.code for case in TABLE} == set(POLICY_CODES) - elsewhere - of_tools
 

@@ -10,19 +10,7 @@ import pytest
 from reflect_gate import Bundle, ReflectGateError, load_bundle
 from reflect_gate.memory.applying import apply
 from reflect_gate.memory.rejudging import kept, replay
-from reflect_store import EventStore, draft, memory_store
-
-
-@pytest.fixture(scope="module")
-def bundle(structured: Bundle) -> Bundle:
-    """The bundle with every mechanism on, on the faster engine alone."""
-    return structured._replace(engine="compiled", cross_check=False)
-
-
-@pytest.fixture
-def store() -> EventStore:
-    """An empty store."""
-    return memory_store()
+from reflect_store import EventStore, draft
 
 
 @pytest.fixture

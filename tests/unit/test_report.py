@@ -362,7 +362,11 @@ DESCRIBED: dict[str, Any] = {
         }
     ],
     "lexicons": [{"name": "hedges", "version": "1.0.0", "groups": [{"id": "modal", "patterns": ["may", "might"]}]}],
-    "rules": [{"name": "grounding/a"}, {"name": "grounding/b"}],
+    "rules": [
+        {"name": "grounding/a", "decides": True},
+        {"name": "grounding/b", "decides": True},
+        {"name": "grounding/c", "decides": False},
+    ],
     "changes": [
         {
             "kind": "setting",
@@ -383,7 +387,7 @@ strict cdcdcdcdcdcd  as of 2026-01-01  compiled
 
 rule sets
   off blame 1.0.0  lifecycle, says `admit`  policies.yaml:9:3
-  on  grounding 1.2.0  ground, 2 rules  policies.yaml:8:3
+  on  grounding 1.2.0  ground, 2 rules, looking on: c  policies.yaml:8:3
 
 settings
   grounding.min  0.6  policies.yaml:12:5 (reason noisy repo, owner kim, expires 2027-01-01)

@@ -11,32 +11,15 @@ from reflect_gate import Bundle, load_bundle, schemas
 from reflect_gate.errors import ReflectGateError
 from reflect_gate.memory.retrieving import CAP, Query, Recalled, log, retrieve
 from reflect_gate.stages.ledger import signature
-from reflect_store import Draft, EventStore, draft, memory_store, new_lesson
+from reflect_store import Draft, EventStore, draft
+
+from ..lessons import born, store_of
 
 CART = "When a cart may be empty for a new session, check what the loader returns for None before subscripting the cart."
 READER = "Copy what a reader returns before the second pass, because a generator is exhausted after the first."
 CLOCK = "Compare deadlines by a monotonic clock, because the wall clock jumps when daylight saving begins."
+PYTHON = "lang:python"
 ASKED = Query("The total of a cart fails for new sessions: the loader returns None.", language="python")
-
-
-def born(name: str, statement: str, scope: str = "lang:python", mark: str = "a", *, red_flag: bool = False) -> Draft:
-    """A lesson is admitted, joined to the signature that `mark` makes."""
-    lesson = new_lesson(statement, scope, failures=["f-1"], evidence=["t-1"], confidence=0.5)
-    envelope = {"lesson_id": name, "signature": mark * 64, "project": {}, "red_flag": red_flag, "bundle": "b" * 64}
-    return draft("lesson-admitted", {"lesson": lesson, "envelope": envelope, "decision_id": f"d-{name}"})
-
-
-def store_of(*drafts: Draft) -> EventStore:
-    """Return a store in memory in which `drafts` happened."""
-    store = memory_store()
-    store.append(drafts)
-    return store
-
-
-@pytest.fixture(scope="module")
-def bundle() -> Bundle:
-    """The bundle with every mechanism on, on one engine: the rules' own cases hold both to each other."""
-    return load_bundle("structured", cache=False)._replace(engine="compiled", cross_check=False)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +35,11 @@ def with_settings() -> Callable[..., Bundle]:
 @pytest.fixture
 def store() -> EventStore:
     """Three lessons of one language."""
-    return store_of(born("l-cart", CART), born("l-reader", READER, mark="c"), born("l-clock", CLOCK, mark="d"))
+    return store_of(
+        born("l-cart", CART, PYTHON),
+        born("l-reader", READER, PYTHON, signature="c"),
+        born("l-clock", CLOCK, PYTHON, signature="d"),
+    )
 
 
 def test_the_lesson_that_fits_is_offered_and_no_other(store: EventStore, bundle: Bundle) -> None:
@@ -74,7 +61,7 @@ def test_silence_below_the_threshold(store: EventStore, bundle: Bundle) -> None:
 
 def test_a_store_of_one_lesson_is_no_other(bundle: Bundle) -> None:
     """The threshold means the same in a store of one, where no word is rare."""
-    assert retrieve(store_of(born("l-cart", CART)), ASKED, bundle).lesson_ids == ("l-cart",)
+    assert retrieve(store_of(born("l-cart", CART, PYTHON)), ASKED, bundle).lesson_ids == ("l-cart",)
 
 
 def test_the_known_failure_comes_first(store: EventStore, bundle: Bundle) -> None:
@@ -87,16 +74,14 @@ def test_the_known_failure_comes_first(store: EventStore, bundle: Bundle) -> Non
 def test_the_signature_is_read_off_the_error_text(bundle: Bundle) -> None:
     """The ledger's own code reads it: delivery at the failing action needs nothing but what the tool printed."""
     known = signature("KeyError", "'total'", "")["signature"]
-    lesson = new_lesson(CLOCK, "", failures=["f"], evidence=["t"], confidence=0.5)
-    envelope = {"lesson_id": "l-1", "signature": known, "project": {}, "red_flag": False, "bundle": "b" * 64}
-    store = store_of(draft("lesson-admitted", {"lesson": lesson, "envelope": envelope, "decision_id": "d"}))
+    store = store_of(born("l-1", CLOCK, signature=known))
     answer = retrieve(store, Query(error="KeyError: 'total'"), bundle)
     assert (answer.signature, answer.lesson_ids) == (known, ("l-1",))
 
 
 def test_a_scope_that_does_not_hold_bars_the_best_match(bundle: Bundle) -> None:
     """R-h1: however well the words match."""
-    store = store_of(born("l-other", CART, "path:src/billing"), born("l-mine", CART, "path:src/shop", mark="c"))
+    store = store_of(born("l-other", CART, "path:src/billing"), born("l-mine", CART, "path:src/shop", signature="c"))
     assert retrieve(store, ASKED._replace(paths=("src/shop/cart.py",)), bundle).lesson_ids == ("l-mine",)
 
 
@@ -108,25 +93,25 @@ def test_a_scope_that_does_not_hold_bars_the_known_failure(bundle: Bundle) -> No
 
 def test_the_place_alone_is_enough_where_it_is_narrow(bundle: Bundle) -> None:
     """A lesson bound to this very task is offered whatever its words; one bound to the language is not."""
-    store = store_of(born("l-task", CLOCK, "task:checkout"), born("l-lang", READER, "lang:python", mark="c"))
+    store = store_of(born("l-task", CLOCK, "task:checkout"), born("l-lang", READER, "lang:python", signature="c"))
     assert retrieve(store, Query(task="checkout", language="python"), bundle).lesson_ids == ("l-task",)
 
 
 def test_scope_match_ranks_before_words_alone(bundle: Bundle) -> None:
     """R-h1: of two lessons that say the same, the one whose scope matches more stands first."""
-    store = store_of(born("l-a", CART, "lang:python"), born("l-b", CART, "lang:python path:src/shop", mark="c"))
+    store = store_of(born("l-a", CART, "lang:python"), born("l-b", CART, "lang:python path:src/shop", signature="c"))
     assert retrieve(store, ASKED._replace(paths=("src/shop/cart.py",)), bundle).lesson_ids == ("l-b", "l-a")
 
 
 def test_ties_are_broken_by_id(bundle: Bundle) -> None:
     """R-h1: whatever the order in which they were stored."""
-    store = store_of(*[born(f"l-{number}", CART, mark=f"{number}") for number in (3, 1, 4, 2)])
+    store = store_of(*[born(f"l-{number}", CART, PYTHON, signature=f"{number}") for number in (3, 1, 4, 2)])
     assert retrieve(store, ASKED, bundle, limit=CAP).lesson_ids == ("l-1", "l-2", "l-3", "l-4")
 
 
 def test_never_more_than_five(bundle: Bundle) -> None:
     """R-h1: the cap holds however many match."""
-    store = store_of(*[born(f"l-{number:02}", CART, mark=f"{number % 10}") for number in range(12)])
+    store = store_of(*[born(f"l-{number:02}", CART, PYTHON, signature=f"{number % 10}") for number in range(12)])
     output = retrieve(store, ASKED, bundle, limit=CAP).output
     assert (len(output["lessons"]), output["cap"]) == (5, 5)
     schemas.check("stage-retrieve", output, "output")
@@ -134,8 +119,8 @@ def test_never_more_than_five(bundle: Bundle) -> None:
 
 def test_a_better_match_late_in_the_list_is_not_lost(bundle: Bundle) -> None:
     """The rules are asked again where the best matches are all barred."""
-    barred = [born(f"l-{number:02}", CART, "path:src/billing", mark=f"{number % 10}") for number in range(12)]
-    store = store_of(*barred, born("l-zz", CART, "path:src/shop", mark="f"))
+    barred = [born(f"l-{number:02}", CART, "path:src/billing", signature=f"{number % 10}") for number in range(12)]
+    store = store_of(*barred, born("l-zz", CART, "path:src/shop", signature="f"))
     assert retrieve(store, ASKED._replace(paths=("src/shop",)), bundle).lesson_ids == ("l-zz",)
 
 
@@ -162,7 +147,11 @@ FLAGGED = draft(
 @pytest.mark.parametrize("name", ["structured", "ablate-retrieval"])
 @pytest.mark.parametrize(
     "drafts",
-    [[born("l-cart", CART), RETIRED], [born("l-cart", CART), FLAGGED], [born("l-cart", CART, red_flag=True)]],
+    [
+        [born("l-cart", CART, PYTHON), RETIRED],
+        [born("l-cart", CART, PYTHON), FLAGGED],
+        [born("l-cart", CART, PYTHON, red_flag=True)],
+    ],
     ids=["retired", "flagged", "red-flagged"],
 )
 def test_what_is_out_of_use_is_never_shown(drafts: list[Draft], name: str, with_settings: Callable[..., Bundle]) -> None:
@@ -188,7 +177,7 @@ def test_a_hypothesis_leads_where_the_task_does_not(store: EventStore, bundle: B
 
 def test_hints_are_words_or_terms_of_a_scope(bundle: Bundle) -> None:
     """R-k2: a tag adds words, a scope term tells of the place."""
-    store = store_of(born("l-go", CLOCK, "lang:go"), born("l-py", CLOCK, "lang:python", mark="c"))
+    store = store_of(born("l-go", CLOCK, "lang:go"), born("l-py", CLOCK, "lang:python", signature="c"))
     assert retrieve(store, Query(hints=("monotonic clock", "deadlines", "lang:golang")), bundle).lesson_ids == ("l-go",)
 
 

@@ -20,7 +20,7 @@ def refusal(name: str, document: object) -> list[ReflectGateError]:
 
 
 def test_all_violations_are_told_at_once_with_place_and_nearest_name() -> None:
-    """One run shows everything that is wrong, each on one line (DESIGN.md, errors)."""
+    """One run shows everything that is wrong, each on one line."""
     document = schemas.schema("request")["examples"][0]
     document["record"]["traces"][0]["knd"] = document["record"]["traces"][0].pop("kind")
     document["record"]["traces"][1]["oracle"] = "self_writen"
@@ -130,7 +130,7 @@ def test_a_valid_document_never_imports_the_slow_validator() -> None:
 
 @pytest.mark.parametrize("bundle", ["structured", "introspect"])
 def test_what_the_gate_decides_holds_to_the_schema_of_decisions(bundle: str) -> None:
-    """The example requests are judged, and the explained decisions are what `decision` promises (DESIGN.md, machine output)."""
+    """The example requests are judged, and the explained decisions are what the schema `decision` promises."""
     policies = load_bundle(bundle, cache=False)
     for request in schemas.schema("request")["examples"]:
         decision = json.loads(evaluate(request, policies, explain=True).to_bytes())

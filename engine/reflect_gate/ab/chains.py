@@ -3,30 +3,30 @@
 Each record is a failure that is met: lessons are recalled for the next attempt, the reflection is judged against the store and
 committed, and how the next attempt ended is recorded for the lessons that were recalled. The next attempt of a log never saw
 those lessons, so that what is counted as helped says how lessons and outcomes fall together, not that one caused the other.
+Only where a world says what a lesson brings about (`Ends`) does an end follow from what was recalled.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..corpus._intervals import Row
 from ..corpus.figures import Case, contrasted, difference
-from ..errors import ReflectGateError
-from ..memory.applying import apply
+from ..memory.applying import Applied, apply
 from ..memory.recording import Outcome, Proof, record
 from ..memory.retrieving import Query, log, retrieve
 from ..memory.settling import sweep_all
-from ..stages.record import After
+from ..stages.record import After, Before
 from .comparing import Plan
 
 if TYPE_CHECKING:
-    from reflect_store import Store
+    from reflect_store import EventStore
 
     from ..policy import Bundle
 
-__all__ = ["CHAINED", "SWEEP_EVERY", "Chain", "Step", "chained", "replay"]
+__all__ = ["CHAINED", "SWEEP_EVERY", "Chain", "End", "Ends", "Step", "chained", "replay"]
 
 CHAINED: Final = ("dedupe", "generalization", "lifecycle", "retrieval", "adjudication", "outcome")
 """The rule sets that have a say in time."""
@@ -40,6 +40,9 @@ _BETTER: Final = {"helped": 1, "hurt": -1, "shown": 1}
 
 _TEXT = 8_000
 
+_ANSWERS: Final = frozenset({"lesson-retired", "lesson-demoted", "lesson-promoted", "flag-resolved"})
+"""Events by which the lifecycle answers while a failure is being committed."""
+
 
 class Step(NamedTuple):
     """A record in its turn: the request, the group that it belongs to, and its outcomes where both are known."""
@@ -47,6 +50,21 @@ class Step(NamedTuple):
     request: Mapping[str, Any]
     group: str
     case: Case | None
+
+
+class End(NamedTuple):
+    """How the attempt ended that was shown lessons, and how the task stood before it.
+
+    `met` is the request of the failure that the attempt met with these lessons at hand, where it met one of its own.
+    """
+
+    after: After
+    before: Before = "failing"
+    met: Mapping[str, Any] | None = None
+
+
+Ends: TypeAlias = Callable[[Step, Sequence[str]], End]
+"""What a world says of the next attempt at a step, given the statements of the lessons that it was shown, the best first."""
 
 
 class Chain(NamedTuple):
@@ -65,8 +83,13 @@ class Chain(NamedTuple):
     lessons: int
 
 
-def replay(steps: Sequence[Step], bundle: Bundle) -> Chain:
+def replay(steps: Sequence[Step], bundle: Bundle, ends: Ends | None = None) -> Chain:
     """Replay `steps` in order through a store in memory.
+
+    Args:
+        steps: the records in the order of time.
+        bundle: the policies.
+        ends: how attempts end that are shown lessons; where absent, as the log says of its own next attempt.
 
     Raises:
         ReflectGateError: a request cannot be judged; what a store refuses of one record raises too.
@@ -75,7 +98,7 @@ def replay(steps: Sequence[Step], bundle: Bundle) -> Chain:
 
     store = memory_store()
     try:
-        run = _Replay(store, bundle)
+        run = _Replay(store, bundle, ends)
         for number, step in enumerate(steps, 1):
             run.take(step)
             if number % SWEEP_EVERY == 0:
@@ -87,9 +110,10 @@ def replay(steps: Sequence[Step], bundle: Bundle) -> Chain:
 
 
 class _Replay:
-    def __init__(self, store: Store, bundle: Bundle) -> None:
+    def __init__(self, store: EventStore, bundle: Bundle, ends: Ends | None) -> None:
         self._store = store
         self._bundle = bundle
+        self._ends = ends
         self._neutral = {ruleset.name: ruleset.neutral for ruleset in bundle.rulesets}
         self._recalls: list[tuple[str, int, int, int]] = []
         self._said: Counter[str] = Counter()
@@ -103,17 +127,39 @@ class _Replay:
         if names:
             log(self._store, recalled)
         # The attempt that failed never saw them: they are recalled for the next one, and its end is what they are counted by.
-        applied = apply(self._store, step.request, self._bundle)
-        self._actions[applied.action] += 1
-        for found in applied.decision.findings:
-            self._said[found["ruleset"]] += found["verdict"] != self._neutral.get(found["ruleset"])
+        self._judge(step.request)
+        end = self._end(step, names) if names else None
         effects: list[str] = []
-        if names and step.case is not None:
-            ended = record(self._store, self._bundle, _outcome(step), retrieval_id=recalled.retrieval_id)
+        if end is not None:
+            ended = record(self._store, self._bundle, _outcome(step, end), retrieval_id=recalled.retrieval_id)
             effects = list(ended.effects.values())
             self._said["outcome"] += len(effects)
             self._changed(ended.changes)
+            if end.met is not None:
+                self._judge({**end.met, "recalled": names})
         self._recalls.append((step.group, len(effects), effects.count("helped"), effects.count("hurt")))
+
+    def _judge(self, request: Mapping[str, Any]) -> None:
+        """Judge a failure against the store, and count what was said of it."""
+        applied = apply(self._store, request, self._bundle)
+        self._actions[applied.action] += 1
+        for found in applied.decision.findings:
+            self._said[found["ruleset"]] += found["verdict"] != self._neutral.get(found["ruleset"])
+        self._fell(applied)
+
+    def _fell(self, applied: Applied) -> None:
+        """Count what the lifecycle answered to a failure that speaks against the lessons that were recalled into it."""
+        for name in applied.events:
+            event = self._store.event(name)
+            if event is not None and event.type in _ANSWERS:
+                self._said[str((event.data() or {}).get("rule", "")).partition("/")[0]] += 1
+                self._actions[event.type] += 1
+
+    def _end(self, step: Step, names: Sequence[str]) -> End | None:
+        if self._ends is not None:
+            rows = [self._store.get("lessons", name) for name in names]
+            return self._ends(step, [row["lesson"]["statement"] for row in rows if row is not None])
+        return None if step.case is None else _logged(step.case)
 
     def sweep(self) -> None:
         """Let lessons rise, fall and go, and settle what contradicts."""
@@ -148,13 +194,14 @@ def _query(step: Step) -> Query:
     )
 
 
-def _outcome(step: Step) -> Outcome:
-    case = step.case
-    if case is None:
-        raise ReflectGateError("internal", "a record without outcomes has no end")
+def _logged(case: Case) -> End:
     after: After = "resolved" if case.helped() else "worse" if case.harmed() else "unchanged"
-    origin = {"task": step.request["record"]["failure_id"]}
-    return Outcome(after, "passing" if case.before else "failing", Proof(exit_code=0 if case.after else 1), origin)
+    return End(after, "passing" if case.before else "failing")
+
+
+def _outcome(step: Step, end: End) -> Outcome:
+    passed = end.after == "resolved" or (end.after == "unchanged" and end.before == "passing")
+    return Outcome(end.after, end.before, Proof(exit_code=int(not passed)), {"task": step.request["record"]["failure_id"]})
 
 
 # -- verdicts --------------------------------------------------------------------------------------------------------------------

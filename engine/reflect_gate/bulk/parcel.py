@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
     from ..policy import Bundle
 
-__all__ = ["FOLDER", "Contents", "Shipped", "receive", "ship"]
+__all__ = ["FOLDER", "Contents", "Shipped", "is_shipped", "receive", "ship"]
 
 FOLDER: Final = "_shipped"
 
 _FORM: Final = 1
+_OURS: Final = re.compile(r"\.?[0-9a-f]{64}(?![0-9a-z])")
 
 
 class Contents(NamedTuple):
@@ -73,6 +75,11 @@ def ship(contents: Contents, out: Path) -> Shipped:
     return Shipped(_put(out, data), identity)
 
 
+def is_shipped(folder: Path) -> bool:
+    """Return whether a folder holds nothing but what `ship` wrote, whole or not, and what reading it leaves beside."""
+    return folder.is_dir() and all(_OURS.match(path.name) for path in folder.iterdir())
+
+
 def receive(out: Path, digest: str) -> tuple[Judge, Mapping[str, Any]]:
     """Return what judges, and its identity; `bulk-worker` where it is not what was shipped, or not for this process."""
     data = _checked(_place(out, digest), digest)
@@ -105,6 +112,7 @@ def _put(out: Path, data: bytes) -> str:
     try:
         # A copy of a store is as private as the store.
         (out / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
+        (out / FOLDER).chmod(0o700)
     except OSError as error:
         raise ReflectGateError("cannot-write", f"cannot write `{out / FOLDER}`: {(error.strerror or '').lower()}") from None
     write_whole(_place(out, digest), data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -16,11 +17,11 @@ from .._canonical import canonical_bytes
 from ..errors import ReflectGateError, ReflectGateErrors, Source, raise_all
 from .chunks import LARGE, Chunk, Input, read_input
 from .judging import FAILED, INVALID, STATUSES
-from .parcel import FOLDER, Contents, Shipped, ship
+from .parcel import FOLDER, Contents, Shipped, is_shipped, ship
 from .parts import Part, parts_in_order, read_part
 from .scheduling import Where
 from .working import Done, Task
-from .writing import DRAFT, write_whole
+from .writing import drafts_below, write_whole
 
 __all__ = ["BULK_SCHEMA", "REPORT", "Ears", "Replayed", "lines_of", "replay"]
 
@@ -78,12 +79,30 @@ def _check_out(found: Input, source: Path, out: Path) -> None:
         raise ReflectGateError("bulk-out", f"`{out}` lies in the folder of the requests: take another for the outcome")
     if out.exists() and not out.is_dir():
         raise ReflectGateError("bulk-out", f"`{out}` is no folder")
+    _check_own(out)
     expected = {chunk.part for chunk in found.chunks}
     foreign = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.parquet"))
     raise_all(
         ReflectGateError("bulk-out", "is no part of what is written here: take another folder, or clear this one", Source(name))
         for name in [name for name in foreign if name not in expected][:8]
     )
+
+
+def _check_own(out: Path) -> None:
+    """Refuse a folder that has something else where the report and what is shipped are written and removed."""
+    report, shipped = out / REPORT, out / FOLDER
+    if os.path.lexists(report) and not _is_report(report):
+        raise ReflectGateError("bulk-out", "is no report of a replay: take another folder, or clear this one", Source(REPORT))
+    if shipped.is_symlink() or (shipped.exists() and not is_shipped(shipped)):
+        raise ReflectGateError("bulk-out", "is not what a replay ships: take another folder, or clear this one", Source(FOLDER))
+
+
+def _is_report(file: Path) -> bool:
+    try:
+        found: object = orjson.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("schema") == BULK_SCHEMA
 
 
 def _warn_of_large(found: Input, ears: Ears) -> None:
@@ -167,7 +186,7 @@ def _report(contents: Contents, shipped: Shipped, found: Input, total: _Total) -
 def _tidy(out: Path) -> None:
     """Remove what was shipped, and what killed processes left behind."""
     shutil.rmtree(out / FOLDER, ignore_errors=True)
-    for draft in out.rglob(f".*{DRAFT}"):
+    for draft in drafts_below(out):
         draft.unlink(missing_ok=True)
 
 

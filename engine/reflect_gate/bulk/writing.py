@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from ..errors import ReflectGateError
 
-__all__ = ["DRAFT", "drafted", "write_whole"]
+__all__ = ["drafted", "drafts_below", "write_whole"]
 
-DRAFT = ".draft"
-"""How the name of an unfinished file ends; one that a killed process left is removed when a run ends well."""
+_DRAFT: Final = ".draft"
+_DRAFTS: Final = re.compile(r"\..+\.[0-9]+\.[0-9a-f]{8}" + re.escape(_DRAFT))
+"""How an unfinished file is called; one that a killed process left is removed when a run ends well."""
 
 
 @contextmanager
 def drafted(path: Path) -> Iterator[IO[bytes]]:
     """Yield a stream whose bytes become `path` when all is written; `cannot-write` where they cannot."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{DRAFT}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_DRAFT}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("xb") as stream:
@@ -31,6 +33,11 @@ def drafted(path: Path) -> Iterator[IO[bytes]]:
         raise ReflectGateError("cannot-write", f"cannot write `{path}`: {(error.strerror or str(error)).lower()}") from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def drafts_below(folder: Path) -> Iterator[Path]:
+    """Yield what unfinished writing left in a folder and in those below, and no file of anybody else."""
+    return (path for path in folder.rglob(f".*{_DRAFT}") if _DRAFTS.fullmatch(path.name))
 
 
 def write_whole(path: Path, data: bytes) -> None:

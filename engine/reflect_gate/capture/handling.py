@@ -1,4 +1,4 @@
-"""What a worker's process does with a job; the pool calls `handle` by name, and its exceptions say what becomes of the job.
+"""What a worker's process does with a job; the exceptions of `handle` say what becomes of the job.
 
 A store, a model and a journal are opened once a process. Policies are loaded anew for every job, which their cache makes cheap,
 so that a changed rule holds from the next job on. What is wrong with the configuration is no fault of a job: it is parked.
@@ -7,9 +7,10 @@ so that a changed rule holds from the next job on. What is wrong with the config
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from reflect_store import StoreError, open_store
 from reflect_store.queue import Job, Parked, PermanentError, PersistError, Skip
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 
     from ..llm.call import Received
     from ..llm.prompt import Prompt
+    from ..policy import Bundle
 
-__all__ = ["HANDLER", "check", "handle", "means_of", "model"]
+__all__ = ["Conclude", "check", "handle", "means_of", "model"]
 
-HANDLER: Final = "reflect_gate.capture.handling:handle"
+Conclude: TypeAlias = "Callable[[EventStore, Bundle, Mapping[str, Any]], None]"
+"""Records what the end of a session said of a lesson: the store, the policies, and what the job tells."""
 
 _LATER: Final = 300.0
 """Seconds until a parked job is looked at again, where nothing says when it could go on."""
@@ -41,8 +44,8 @@ _LATER: Final = 300.0
 _CONFIGURATION: Final = frozenset({"model-unset", "model-url", "model-key", "model-settings", "model-unpriced"})
 
 
-def handle(job: Job) -> None:
-    """Work on a captured failure, or record what the end of a session said of a lesson.
+def handle(job: Job, conclude: Conclude) -> None:
+    """Work on a captured failure, or let `conclude` record what the end of a session said of a lesson.
 
     Raises:
         Skip: nothing was learned: nothing to learn, or nobody may be asked about it.
@@ -52,7 +55,7 @@ def handle(job: Job) -> None:
         ModelError: no answer was received; says itself whether to try again.
     """
     try:
-        if _concluded(job):
+        if _concluded(job, conclude):
             return
         done = _run(job)
     except StoreError as error:
@@ -71,19 +74,17 @@ def handle(job: Job) -> None:
         raise Skip(done.reason)
 
 
-def _concluded(job: Job) -> bool:
+def _concluded(job: Job, conclude: Conclude) -> bool:
     """Record a session's end where the job holds one; return whether it does."""
     told = job.payload.get("ended") if isinstance(job.payload, dict) else None
     if not isinstance(told, dict):
         return False
-    from ..hooks.concluding import record_ended
-
     route: Route = job.payload["route"]
     try:
         bundle = load_bundle(bundle_of(route))
     except ReflectGateError as error:
         raise Parked(f"policies: {error}", _LATER) from None
-    record_ended(_store(store_of(route)), bundle, told)
+    conclude(_store(store_of(route)), bundle, told)
     return True
 
 

@@ -1,6 +1,6 @@
 """The mode without a queue: a process of its own works on the failure at once, tries once, and is lost if it ends early (R-q9).
 
-`python -m reflect_gate.capture.legacy` reads the job from stdin; nothing is written to disk before the answer is journalled.
+The process reads the job from stdin; nothing is written to disk before the answer is journalled.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reflect_store.queue import Job
 
     from .settings import Settings
@@ -24,6 +26,8 @@ __all__ = ["NOT_RETRIED", "main", "start"]
 NOT_RETRIED: Final = "not-retried"
 """How the reason begins where the one attempt failed."""
 
+# By its name, as the handler of a pool is: what else may be in the queue is known there.
+_PROGRAM: Final = "reflect_gate.jobs"
 _LATE = 124
 _FAILED = 1
 
@@ -35,7 +39,7 @@ def start(job: Job, settings: Settings) -> None:
         told.write(json.dumps([settings.queue_job_timeout, *job]).encode())
         told.seek(0)
         subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-m", _PROGRAM],
             stdin=told,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -43,15 +47,14 @@ def start(job: Job, settings: Settings) -> None:
         )
 
 
-def main() -> int:
-    """Work on the job on stdin, and end when its time is over."""
+def main(handle: Callable[[Job], None]) -> int:
+    """Let `handle` work on the job on stdin, and end when its time is over."""
     seconds, *parts = json.load(sys.stdin)
     timer = threading.Timer(float(seconds), os._exit, (_LATE,))
     timer.daemon = True
     timer.start()
     from reflect_store.queue import Job, Skip
 
-    from .handling import handle
     from .working import note_unreflected
 
     job = Job(*parts)
@@ -64,7 +67,3 @@ def main() -> int:
             note_unreflected(job, f"{NOT_RETRIED}: {error}")
         return _FAILED
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -20,7 +20,10 @@ from .spending import Tail, open_calls
 if TYPE_CHECKING:
     from reflect_store.queue import Job, Listed, Queue
 
-__all__ = ["PARKED", "STALE", "Worked", "Worker", "is_parked", "note_unreflected", "work"]
+__all__ = ["HANDLER", "PARKED", "STALE", "Worked", "Worker", "is_parked", "note_unreflected", "work"]
+
+HANDLER: Final = "reflect_gate.jobs:handle"
+"""What runs the jobs, by its name: it is called in other processes, and knows what else may be in the queue."""
 
 STALE: Final = "stale"
 """The reason where a job waited for longer than it may."""
@@ -56,17 +59,15 @@ class Worker:
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, handler: str = "", observe: Callable[[str, float], None] | None = None
+        self, settings: Settings | None = None, *, handler: str = HANDLER, observe: Callable[[str, float], None] | None = None
     ) -> None:
-        from .handling import HANDLER
-
         self.settings = settings or read_settings()
         if not self.settings.queue_enabled:
             raise ReflectGateError("queue-off", "the queue is switched off: each capture has a process of its own")
         self.queue: Queue = open_at(self.settings.place, self.settings.queue())
         self.calls = open_calls(self.settings.daily_cost_limit)
         self.outcomes = Tail(self.calls)
-        self.pool = Pool(self.queue, handler or HANDLER, self.settings.pool(), observe, _acknowledged)
+        self.pool = Pool(self.queue, handler, self.settings.pool(), observe, _acknowledged)
         self._stale = -1
 
     def __enter__(self) -> Self:
@@ -121,7 +122,7 @@ def work(
     once: bool = False,
     stop: threading.Event | None = None,
     started: Callable[[Worker], None] | None = None,
-    handler: str = "",
+    handler: str = HANDLER,
 ) -> Worked:
     """Work until `stop` is set, or with `once` until nothing is due; then end in order.
 
@@ -130,7 +131,7 @@ def work(
         once: return when no job is due; jobs that wait for a later attempt stay.
         stop: set by a signal handler or another thread.
         started: is given the worker once it works, for metrics or to hurry its end.
-        handler: what runs the jobs, as `package.module:callable`; the one of this package unless given.
+        handler: what runs the jobs, as `package.module:callable`; the one of the whole program unless given.
 
     Raises:
         ReflectGateError: the mode is without a queue.

@@ -1,7 +1,7 @@
 """The command line: one file a verb, each imported only when it runs; exit codes and error lines of the whole program.
 
-Exit codes (DESIGN.md): 0 admitted or ok, 1 could not run, 3 invalid input or bundle, 4 undecided, 5 refused, 64 usage; 130 when
-interrupted, 141 when the reader of the output went away. Never 2: harnesses read it as "block".
+Exit codes (docs/architecture.md): 0 admitted or ok, 1 could not run, 3 invalid input or bundle, 4 undecided, 5 refused, 64 usage;
+130 when interrupted, 141 when the reader of the output went away. Never 2: harnesses read it as "block".
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from ..hooks.running import main as run_hook
 from ..hooks.running import wanted as hook_wanted
 
 __all__ = ["entry", "main"]
+
+_BY_POLICY = frozenset({3, 5})
+"""Exit codes of `policy` verbs that other policies might not have had."""
 
 
 def entry() -> NoReturn:
@@ -48,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - the last resort: a user sees one line, whatever happened
         code = reporter.failed(error)
+    if code in _BY_POLICY and argv[0] == "policy":
+        from ._unused import tell_unused
+
+        tell_unused(argv)
     return _settle(code)
 
 

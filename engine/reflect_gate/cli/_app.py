@@ -32,9 +32,12 @@ VERBS: Mapping[str, Verb] = {
     "explain": Verb("explain", "explain", "Say why a decision came out as it did."),
     "policy": Verb("policy", "policy", "Show, check and test the policies."),
     "hook": Verb("hook", "hook", "Listen to a coding agent's hooks: collect failures, hand lessons over, or be silent."),
+    "init": Verb("init", "init", "Install the hooks into a harness's settings."),
+    "uninstall": Verb("uninstall", "uninstall", "Take out what `init` put into a harness's settings."),
     "capture": Verb("capture", "capture", "Take a failure in, to be reflected on later."),
     "worker": Verb("worker", "worker", "Reflect on what was captured, and let the gate judge it."),
     "reflect": Verb("reflect", "reflect", "Look after the queue, or teach a lesson in your own words."),
+    "queue": Verb("queue", "queue", "Move the queue between a folder and a server."),
     "retrieve": Verb("retrieve", "retrieve", "Offer the few lessons that fit a task, or none."),
     "lessons": Verb("lessons", "lessons", "List lessons, say what became of one and why, retire one, undo a change."),
     "decisions": Verb("decisions", "decisions", "List and show what the gate decided, and judge it again."),
@@ -49,6 +52,9 @@ VERBS: Mapping[str, Verb] = {
     "ablate": Verb(
         "ablate", "ablate", "Leave one thing out at a time, judge the same requests again, and say what it was worth."
     ),
+    "bulk": Verb("bulk", "bulk", "Make Parquet of requests to judge in bulk, and lines of what was decided."),
+    "serve": Verb("serve", "serve", "Do over HTTP what the command line does, for many machines."),
+    "schema": Verb("schema", "schema", "List the published schemas, or print one."),
     "config": Verb("config", "config", "Say what is configured, and where each value comes from."),
     "doctor": Verb("doctor", "doctor", "Check this installation."),
     "completion": Verb("completion", "completion", "Print the shell's completion script."),

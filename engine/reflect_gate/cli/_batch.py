@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..policy import Bundle
     from ._against import Against, StoreChoice
 
-__all__ = ["Judged", "Progress", "judge_all", "judge_one"]
+__all__ = ["Judged", "Progress", "judge_all", "judge_one", "placed"]
 
 Entry: TypeAlias = tuple[str, object]
 """A place (empty, `/index` or `line n`) and the object there, or the error that it is (`documents.read_documents`)."""
@@ -62,9 +62,9 @@ def judge_one(
 
             decision["shadow"] = shadow_of(decision, request, shadow)  # type: ignore[arg-type]
     except ReflectGateError as error:
-        return Judged(place, request, None, _placed(error, place, name))
+        return Judged(place, request, None, placed(error, place, name))
     except Exception as error:  # noqa: BLE001 - one bad entry must not cost the others
-        return Judged(place, request, None, _placed(internal_error(error), place, name))
+        return Judged(place, request, None, placed(internal_error(error), place, name))
     return Judged(place, request, decision, None)
 
 
@@ -158,8 +158,8 @@ def _joined(leaves: Sequence[_Leaf]) -> ReflectGateError | None:
     return errors[0] if errors else None
 
 
-def _placed(error: ReflectGateError, place: str, name: str) -> ReflectGateError:
-    """Return `error` with its place in the input instead of in the request."""
+def placed(error: ReflectGateError, place: str, name: str) -> ReflectGateError:
+    """Return `error` with its place in the input called `name` instead of in the request."""
     line = int(place.removeprefix("line ")) if place.startswith("line ") else 0
     before = place if place.startswith("/") else ""
     moved = [
@@ -170,15 +170,18 @@ def _placed(error: ReflectGateError, place: str, name: str) -> ReflectGateError:
 
 
 class Progress:
-    """A bar on stderr while a batch runs, where stderr is a terminal and stdout is not; silent otherwise."""
+    """A bar on stderr while a batch runs, where stderr is a terminal and stdout is not; silent otherwise.
+
+    With `alone`, where nothing is printed until the end, stdout may be a terminal too.
+    """
 
     WIDTH = 24
     PERIOD = 0.1
 
-    def __init__(self, size: int, done: str = "judged") -> None:
+    def __init__(self, size: int, done: str = "judged", *, alone: bool = False) -> None:
         self._size = size
         self._done = done
-        self._on = sys.stderr.isatty() and not sys.stdout.isatty()
+        self._on = sys.stderr.isatty() and (alone or not sys.stdout.isatty())
         self._next = 0.0
 
     def show(self, judged: int, read: int) -> None:

@@ -96,7 +96,7 @@ def _delivered(name: str, harness: Harness, where: Where, ours: list[Installed],
     one = next(each for each in ours if each.event in spelt(harness, where, probe.event))
     if where.scope == "project" and not _trusted(one, where):
         # A checkout brings its own settings: what it names is run by its harness where the user trusts it, and not by a doctor.
-        return Finding(name, "warn", f"{place}: names `{one.argv[0]}`, which is not this program, and was not run", again)
+        return Finding(name, "warn", f"{place}: {_strange(one, where)}, and was not run", again)
     done = deliver(one, probe)
     if not done.arrived:
         return Finding(name, "fail", f"{place}: the hook of `{one.event}` {done.fault}", again)
@@ -106,7 +106,13 @@ def _delivered(name: str, harness: Harness, where: Where, ours: list[Installed],
 
 
 def _trusted(one: Installed, where: Where) -> bool:
-    from ..installing.finding import as_written
+    """Return whether it is what `init` would write here now, to the word: an interpreter, for one, runs what it is given."""
+    from ..installing.finding import as_written, words_of
 
-    same = Path(one.argv[0]) == Path(where.program.words[0])
-    return same and (not one.script or as_written(one, where))
+    return as_written(one, where) or (not one.script and one.argv in words_of(one.harness, where))
+
+
+def _strange(one: Installed, where: Where) -> str:
+    if Path(one.argv[0]) == Path(where.program.words[0]):
+        return f"gives `{one.argv[0]}` other words than `init` would"
+    return f"names `{one.argv[0]}`, which is not this program"

@@ -12,6 +12,7 @@ from typing import BinaryIO, TypeVar
 
 from ..config import Limits
 from ..errors import ReflectGateError, Source, raise_all
+from ._output import note
 
 __all__ = ["STDIN", "open_input", "read_rows", "size_of"]
 
@@ -24,6 +25,9 @@ STDIN = "<stdin>"
 def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
     """Yield the stream of `path` and the name that errors call it; `cannot-read` where it cannot be opened."""
     if path == "-":
+        # Somebody who forgot to name the file would wait for the program, and it for them.
+        if sys.stdin.isatty():
+            note("reading from the terminal: name a file, or end with Ctrl-D", {"reading": "terminal"})
         yield sys.stdin.buffer, STDIN
         return
     try:

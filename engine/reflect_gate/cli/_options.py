@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from ..errors import ReflectGateError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from ..policy import Bundle
 
 __all__ = [
@@ -45,9 +46,11 @@ class BundleChoice(NamedTuple):
     engine: str | None = None
     require_signature: str | None = None
     shadow: str | None = None
+    experimental: tuple[str, ...] = ()
+    told: bool = False
 
-    def load(self) -> Bundle:
-        """Load the bundle; every error of its files is raised at once."""
+    def load(self, *, cache: bool = True, rules: str | None = None) -> Bundle:
+        """Load the bundle; every error of its files is raised at once. `rules` is a rule-set file that is tried in it."""
         from ..policy import load_bundle
 
         bundle = load_bundle(
@@ -56,10 +59,23 @@ class BundleChoice(NamedTuple):
             set_=self.set_,
             enable=self.enable,
             disable=self.disable,
+            experimental=self.experimental,
             as_of=self.as_of,
             require_signature=self.require_signature,
+            cache=cache,
+            rules=rules,
         )
+        if bundle.notices and not self.told:
+            self._tell(bundle)
         return self._with_engine(bundle)
+
+    def _tell(self, bundle: Bundle) -> None:
+        """Warn of old names that stand on the command line; those in files are told by `policy check`."""
+        from ._output import warn
+
+        for notice in bundle.notices:
+            if notice.origin.file.startswith("--"):
+                warn(ReflectGateError(*notice))
 
     def load_shadow(self, as_of: str) -> Bundle | None:
         """Load the bundle that looks on, as of the same day, `None` where none does; it takes no options of the deciding one."""
@@ -71,8 +87,8 @@ class BundleChoice(NamedTuple):
         return self._with_engine(bundle)
 
     def on_day(self, as_of: str) -> BundleChoice:
-        """Return the same choice with the day fixed."""
-        return self._replace(as_of=as_of)
+        """Return the same choice with the day fixed, for a worker, which need not warn again."""
+        return self._replace(as_of=as_of, told=True)
 
     def with_setting(self, setting: str) -> BundleChoice:
         """Return the same choice with one more setting changed, as `--set` writes it."""
@@ -100,6 +116,11 @@ def complete_ruleset(ctx: click.Context, _parameter: click.Parameter, incomplete
     return _completions(_ruleset_docs, ctx, incomplete)
 
 
+def complete_experimental(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the bundle's experimental rules."""
+    return _completions(_experimental_docs, ctx, incomplete)
+
+
 def complete_setting(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the names of the bundle's settings."""
     return _completions(_setting_docs, ctx, incomplete)
@@ -112,6 +133,8 @@ def _completions(
         found = names(ctx)
     except (ReflectGateError, OSError):  # a broken policies file is reported when the command runs, not while it is typed
         return []
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(name, help=doc) for name, doc in found.items() if name.startswith(incomplete)]
 
 
@@ -129,6 +152,11 @@ def _ruleset_docs(ctx: click.Context) -> dict[str, str]:
     return {ruleset.name: ruleset.doc for ruleset in _loaded(ctx).rulesets}
 
 
+def _experimental_docs(ctx: click.Context) -> dict[str, str]:
+    tried = _loaded(ctx).trying()
+    return {**{rule.name: rule.doc for rule in tried.program.rules if rule.maturity == "experimental"}, "all": "All of them."}
+
+
 def _setting_docs(ctx: click.Context) -> dict[str, str]:
     return {f"{name}=": setting.doc for name, setting in _loaded(ctx).settings.items()}
 
@@ -136,9 +164,9 @@ def _setting_docs(ctx: click.Context) -> dict[str, str]:
 policies_option = click.option(
     "--policies",
     metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="The policies file, an archive, or REF:path of git; else REFLECT_GATE_POLICIES, the home folder's, the shipped one; "
-    "never the working directory's.",
+    type=click.Path(),
+    help="The policies file or its folder, an archive, or REF:path of git; else REFLECT_GATE_POLICIES, the home folder's, the "
+    "shipped one; never the working directory's.",
 )
 
 _BUNDLE_OPTIONS = (
@@ -164,14 +192,22 @@ _BUNDLE_OPTIONS = (
         metavar="RULESET",
         multiple=True,
         shell_complete=complete_ruleset,
-        help="Switch a rule set on; may be repeated.",
+        help="Switch a rule set on, or a rule as grounding/unsupported-claim; may be repeated.",
     ),
     click.option(
         "--disable",
         metavar="RULESET",
         multiple=True,
         shell_complete=complete_ruleset,
-        help="Switch a rule set off; may be repeated.",
+        help="Switch a rule set off, or a single rule; may be repeated.",
+    ),
+    click.option(
+        "--enable-experimental",
+        "experimental",
+        metavar="RULE",
+        multiple=True,
+        shell_complete=complete_experimental,
+        help="Let an experimental rule decide, those of a rule set, or `all`; may be repeated.",
     ),
     click.option(
         "--as-of", metavar="DATE", help="The day that decides which overrides have expired, as 2027-01-31; else today (UTC)."
@@ -195,7 +231,7 @@ def bundle_options(function: Callable[..., R]) -> Callable[..., R]:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> R:
         names = ("bundle", "policies", "set_", "enable", "disable", "as_of", "engine", "require_signature")
-        choice = BundleChoice(*[kwargs.pop(name) for name in names])
+        choice = BundleChoice(*[kwargs.pop(name) for name in names])._replace(experimental=kwargs.pop("experimental"))
         return function(*args, choice=choice, **kwargs)
 
     for option in reversed(_BUNDLE_OPTIONS):

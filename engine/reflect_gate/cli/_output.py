@@ -25,6 +25,7 @@ __all__ = [
     "REFUSED",
     "UNDECIDED",
     "USAGE",
+    "FirstErrors",
     "Reporter",
     "Sink",
     "colour",
@@ -47,7 +48,8 @@ ERROR_FORMAT_VARIABLE = "REFLECT_GATE_ERROR_FORMAT"
 _QUOTED = re.compile(r"'([^'`]*)'")
 _COULD_NOT_RUN = (
     frozenset({"bundle-unpack", "cannot-read", "cannot-write", "data-missing", "git-missing", "internal", "io"})
-    | {f"store-{what}" for what in ("busy", "exists", "full", "io", "missing", "moved", "read-only")}
+    | {f"store-{what}" for what in ("busy", "denied", "exists", "full", "io", "missing", "moved", "read-only", "unreachable")}
+    | {f"bulk-{what}" for what in ("extra", "lost", "part", "scheduler", "worker")}
     | {f"queue-{what}" for what in ("busy", "closed", "full-disk", "gone", "handler", "io", "latched", "read-only")}
 )
 
@@ -55,7 +57,7 @@ _COULD_NOT_RUN = (
 def exit_code_of(error: ReflectGateError) -> int:
     """Return 1 where reflect-gate could not run (files, engines), 3 where what it was given is invalid."""
     codes = {leaf.code for leaf in error.errors}
-    could_not = all(code in _COULD_NOT_RUN or code.startswith("engine-") for code in codes)
+    could_not = all(code in _COULD_NOT_RUN or code.startswith(("engine-", "server-")) for code in codes)
     return COULD_NOT_RUN if could_not else INVALID
 
 
@@ -150,6 +152,29 @@ _current = [Reporter("text")]
 def report(error: ReflectGateError) -> None:
     """Print an error without ending the command."""
     _current[0].show(error)
+
+
+class FirstErrors:
+    """Prints the first errors of a long input; as lines for people the rest is only counted, as data every one is printed."""
+
+    MOST = 20
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def report(self, error: ReflectGateError) -> None:
+        """Print what is still to be told of `error`."""
+        for leaf in error.errors:
+            self._count += 1
+            if self._count <= self.MOST or _current[0].style == "json":
+                report(leaf)
+
+    def end(self) -> None:
+        """Say how many were not printed."""
+        left = self._count - self.MOST
+        if left > 0 and _current[0].style != "json":
+            plural = "s" if left > 1 else ""
+            _current[0].line(f"and {left} more error{plural}; `--error-format json` prints every one")
 
 
 def warn(warning: ReflectGateError) -> None:

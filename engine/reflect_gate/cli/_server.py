@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
@@ -36,6 +37,15 @@ _ATTEMPTS: Final = 5
 _LONGEST_WAIT: Final = 10.0
 _HERE: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _AGAIN: Final = frozenset({"server-busy", "server-rate"})
+_CODE: Final = re.compile(r"[a-z0-9-]{1,64}")
+
+_ANSWERS: Final[Mapping[str, str]] = {
+    "/v1/evaluate": "decision",
+    "/v1/capture": "capture-report",
+    "/v1/retrieve": "retrieval",
+    "/v1/record": "outcome-report",
+}
+"""The schema of what is answered to each request: an exit code, too, comes out of it."""
 
 server_option = click.option(
     "--server",
@@ -127,7 +137,7 @@ class Server:
             answer, data = self._exchange(target, body)
             found = self._read(data)
             if answer.status == 200:
-                return found
+                return self._checked(found, _ANSWERS[path])
             wait = self._wait(answer, found)
             if wait is None or attempt == _ATTEMPTS:
                 raise self._error(found)
@@ -146,7 +156,8 @@ class Server:
                 if not self._used:
                     raise
                 return self._once(target, body)
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, UnicodeError) as error:
+            # A host or a path that HTTP cannot write is refused by its encoding alone.
             self._connection.close()
             reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
             raise ReflectGateError("server-unreachable", f"cannot reach `{self._shown}`: {reason}") from None
@@ -179,6 +190,17 @@ class Server:
             )
         return found
 
+    def _checked(self, found: dict[str, Any], schema: str) -> dict[str, Any]:
+        """Return a document as it was answered, if it is what this version of the program knows."""
+        from .. import schemas
+
+        try:
+            schemas.checked(schema, found, self._shown, Limits(request_bytes=_ANSWER_BYTES))
+        except ReflectGateError as error:
+            message = f"`{self._shown}` answers with no `{schema}` as this version knows it: {error.errors[0].message}"
+            raise ReflectGateError("server-answer", message) from None
+        return found
+
     @staticmethod
     def _wait(answer: HTTPResponse, problem: Mapping[str, Any]) -> float | None:
         """Return the seconds to wait before trying again, `None` where that would not help."""
@@ -191,13 +213,16 @@ class Server:
         try:
             errors = [self._leaf(entry) for entry in problem["errors"]]
             return errors[0] if len(errors) == 1 else ReflectGateErrors(errors)
-        except (KeyError, TypeError, IndexError):
+        except (KeyError, TypeError, IndexError, ValueError, OverflowError):
             return ReflectGateError("server-answer", f"`{self._shown}` refuses, and does not say why as reflect-gate does")
 
     def _leaf(self, entry: Mapping[str, Any]) -> ReflectGateError:
         file = self._name if entry["file"] in {"request", "termination"} else str(entry["file"])
         source = Source(file, int(entry["line"]), int(entry["column"]), str(entry["pointer"]))
-        return ReflectGateError(str(entry["code"]), str(entry["message"]), source if any(source) else None)
+        code = str(entry["code"])
+        if not _CODE.fullmatch(code):
+            raise ValueError(code)
+        return ReflectGateError(code, str(entry["message"]), source if any(source) else None)
 
 
 def judge_there(entry: Entry, name: str, server: Server, flags: Mapping[str, bool]) -> Judged:

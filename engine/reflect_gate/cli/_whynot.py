@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._canonical import digest
 from ..errors import ReflectGateError, Source
+from ._output import warn
 
 if TYPE_CHECKING:
     from ..policy import Bundle
@@ -41,6 +42,8 @@ def why_not(
     from ..whynot.telling import decision_document, why_not_document
 
     goal = parse_goal(asked.goal, bundle)
+    if goal.name != asked.goal:
+        warn(ReflectGateError("policy-old-name", f"rule `{asked.goal}` is now called `{goal.name}`"))
     if not str(document.get("schema", "")).startswith("urn:reflect-gate:schema:decision:"):
         return why_not_document(ask(document, bundle, goal, limit=asked.limit), goal)
     from ..schemas import check

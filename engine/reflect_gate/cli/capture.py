@@ -14,6 +14,7 @@ from ..errors import ReflectGateError
 from ._input import open_input
 from ._options import examples, format_option
 from ._output import COULD_NOT_RUN, OK, note, open_output
+from ._server import server_option
 
 if TYPE_CHECKING:
     from ..capture.capturing import Captured
@@ -47,13 +48,15 @@ def queue_errors() -> Iterator[None]:
 @click.option(
     "--trigger", type=click.Choice(TRIGGERS), default="error", show_default=True, help="Why it is captured; each has a switch."
 )
+@server_option
 @format_option("text", "json")
 @examples(
     "reflect-gate capture termination.json",
     "harness --last-failure | reflect-gate capture - --trigger hallucination",
     "REFLECT_GATE_ON_LOW_QUALITY=true reflect-gate capture draft.json --trigger low_quality",
+    "reflect-gate capture termination.json --server https://gate.example.org",
 )
-def capture(file: str, trigger: Trigger, format_: str) -> int:
+def capture(file: str, trigger: Trigger, server: str | None, format_: str) -> int:
     """Take a failure in, to be reflected on later.
 
     FILE holds one termination (termination.schema.json). Secrets are taken out, long texts cut, and the job is on the disk when
@@ -65,10 +68,27 @@ def capture(file: str, trigger: Trigger, format_: str) -> int:
     limit = _limit()
     with open_input(file) as (stream, name):
         data = stream.read(limit + 1)
-    with queue_errors():
-        done = take_in(data, trigger, name=name)
+    if server is not None:
+        done = _there(server, data, trigger, name)
+    else:
+        with queue_errors():
+            done = take_in(data, trigger, name=name)
     _print(done, format_)
     return COULD_NOT_RUN if done.outcome == "full" else OK
+
+
+def _there(server: str, data: bytes, trigger: Trigger, name: str) -> Captured:
+    """Let a server take it in; secrets are taken out here, before anything is sent."""
+    from ..capture.capturing import Captured
+    from ..capture.intake import read_termination
+    from ._server import Server
+
+    taken = read_termination(data, name)
+    with Server(server, name) as there:
+        told = there.post("/v1/capture", taken.termination, trigger=trigger)
+    del told["schema"]
+    done = Captured(**told)
+    return done._replace(dropped=tuple(done.dropped), secrets=taken.secrets, cut=taken.cut)
 
 
 def _limit() -> int:

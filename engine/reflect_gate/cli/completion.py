@@ -21,8 +21,9 @@ __all__ = ["completion"]
 def completion(shell: str) -> None:
     """Print the shell's completion script.
 
-    Verbs, options, bundles, rule sets and settings are completed, and after `reflect retry` and `reflect purge` the ids of the
-    jobs that can be retried or purged, each with its task and its last error.
+    Verbs, options, bundles, rule sets, settings, harnesses and schemas are completed; lessons and retrievals from the store; and
+    after `reflect retry` and `reflect purge` the ids of the jobs that can be retried or purged, each with its task and its last
+    error.
     """
     from click.shell_completion import get_completion_class
 

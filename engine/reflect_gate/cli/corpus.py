@@ -13,6 +13,7 @@ from ._batch import Progress
 from ._input import open_input, size_of
 from ._options import examples, output_option
 from ._output import INVALID, OK, open_output, report
+from ._summary import lines_document, needs_file, summarise, summary_option
 from .corpus_describe import describe
 from .corpus_import import import_
 from .corpus_labels import labels
@@ -46,11 +47,12 @@ def _complete_form(_ctx: click.Context, _parameter: click.Parameter, incomplete:
     help="The form of the rows: `reflexion`, `exam` or `attribution`.",
 )
 @output_option
+@summary_option()
 @examples(
     "reflect-gate corpus convert --from reflexion runs.jsonl -o requests.ndjson",
     "reflect-gate corpus convert --from reflexion - < runs.jsonl | reflect-gate evaluate --format ndjson",
 )
-def convert(file: str, form: str, output: str | None) -> int:
+def convert(file: str, form: str, output: str | None, summary: str) -> int:
     """Turn rows of a corpus into requests, one JSON object a line.
 
     A line that is no row is reported on stderr with its number, and the rest is converted. Exit code 0 when every line was
@@ -58,7 +60,8 @@ def convert(file: str, form: str, output: str | None) -> int:
     """
     from ..corpus.conversion import convert_stream, converter
 
-    chosen, bad = converter(form), 0
+    needs_file(summary, output)
+    chosen, bad, count = converter(form), 0, 0
     with open_input(file) as (stream, name), open_output(output) as sink:
         size = size_of(stream)
         progress = Progress(size, "converted")
@@ -73,6 +76,9 @@ def convert(file: str, form: str, output: str | None) -> int:
                 progress.show(count, stream.tell() if size else 0)
         finally:
             progress.close()
+    if output not in {None, "-"}:
+        document = lines_document("corpus convert", output, count - bad, bad)
+        summarise(summary, f"{count - bad} requests, {bad} lines left out", {"requests": count - bad, "bad": bad}, document)
     return INVALID if bad else OK
 
 

@@ -15,6 +15,7 @@ from ..errors import ReflectGateError
 from ._batch import Progress
 from ._options import examples, output_option
 from ._output import OK, note, open_output, report
+from ._summary import lines_document, needs_file, summarise, summary_option
 
 __all__ = ["Bad", "import_", "skip_bad_option"]
 
@@ -75,6 +76,7 @@ def _complete_format(_ctx: click.Context, _parameter: click.Parameter, incomplet
 )
 @skip_bad_option
 @output_option
+@summary_option()
 @examples(
     "reflect-gate corpus import reflexion runs.jsonl -o corpus.ndjson",
     "reflect-gate corpus import auto runs/*.traj report.xml lessons.md -o corpus.ndjson",
@@ -88,6 +90,7 @@ def import_(
     admits: tuple[str, ...],
     skip_bad: bool,
     output: str | None,
+    summary: str,
 ) -> int:
     """Read logs of other projects into a corpus, one record a line.
 
@@ -99,6 +102,7 @@ def import_(
     from ..corpus.importing.reading import AUTO, People, importer, read_files
     from .corpus_labels import read_labels
 
+    needs_file(summary, output)
     if admits and not by_hand:
         raise click.UsageError("'--admits' is about the labels of '--by-hand'")
     if format_ != AUTO:
@@ -117,5 +121,8 @@ def import_(
         bad.end(counts.total(), skip=skip_bad)
     told = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
     left = f"; {bad.count} left out" if bad.count else ""
-    note(f"{counts.total()} records: {told}{left}", {"records": counts.total(), "left_out": bad.count, "importers": dict(counts)})
+    data = {"records": counts.total(), "left_out": bad.count, "importers": dict(counts)}
+    parts = [{"name": name, "lines": count} for name, count in sorted(counts.items())]
+    document = lines_document("corpus import", output, counts.total(), bad.count, parts)
+    summarise(summary, f"{counts.total()} records: {told}{left}", data, document)
     return OK

@@ -10,6 +10,7 @@ from ..errors import ReflectGateError, Source, raise_all
 from ._input import open_input
 from ._options import examples, output_option
 from ._output import INVALID, OK, open_output, report
+from ._summary import lines_document, needs_file, summarise, summary_option
 
 __all__ = ["labels", "read_labels"]
 
@@ -24,11 +25,19 @@ _FORMS = ("reflexion",)
     "--label-key", metavar="KEY", default="label", show_default=True, help="The key under which that file has its labels."
 )
 @output_option
+@summary_option()
 @examples(
     "reflect-gate corpus labels --from reflexion runs.jsonl -o labels.ndjson",
     "reflect-gate corpus labels --from reflexion runs.jsonl --by-hand read.jsonl --label-key primary -o labels.ndjson",
 )
-def labels(file: str, form: str, by_hand: str | None, label_key: str, output: str | None) -> int:  # noqa: ARG001 - one form so far
+def labels(
+    file: str,
+    form: str,  # noqa: ARG001 - one form so far
+    by_hand: str | None,
+    label_key: str,
+    output: str | None,
+    summary: str,
+) -> int:
     """Write what is known of each row beyond its request: `id`, `task`, and whether the attempt before and after it passed.
 
     FILE holds the rows that `corpus convert` reads. The labels join a request by its `failure_id`. Exit code 0, or 3 where a line
@@ -37,7 +46,8 @@ def labels(file: str, form: str, by_hand: str | None, label_key: str, output: st
     from ..corpus.reflexion import labels as labels_of
     from ..documents import read_ndjson
 
-    named, bad = read_labels(by_hand, label_key) if by_hand else {}, 0
+    needs_file(summary, output)
+    named, written, bad = read_labels(by_hand, label_key) if by_hand else {}, 0, 0
     with open_input(file) as (stream, name), open_output(output) as sink:
         for number, row in read_ndjson(stream, name, Limits()):
             if isinstance(row, ReflectGateError) or not isinstance(row, dict) or not isinstance(row.get("id"), str):
@@ -51,6 +61,10 @@ def labels(file: str, form: str, by_hand: str | None, label_key: str, output: st
             line = {"id": known["id"], "task": task, "before": known["before"], "after": known["after"]}
             label = named.get(known["id"])
             sink.json(canonical_bytes({**line, "label": label} if label else line) + b"\n")
+            written += 1
+    if output not in {None, "-"}:
+        document = lines_document("corpus labels", output, written, bad)
+        summarise(summary, f"{written} labels, {bad} lines left out", {"labels": written, "bad": bad}, document)
     return INVALID if bad else OK
 
 

@@ -13,7 +13,8 @@ from .._canonical import canonical_bytes
 from ._batch import Progress, judge_all
 from ._input import open_input, size_of
 from ._options import BundleChoice, bundle_options, examples, jobs_option, output_option, seed_option
-from ._output import INVALID, OK, note, open_output, report
+from ._output import INVALID, OK, open_output, report
+from ._summary import lines_document, needs_file, summarise, summary_option
 
 __all__ = ["mutate"]
 
@@ -42,13 +43,21 @@ def _complete_mutator(_ctx: click.Context, _parameter: click.Parameter, incomple
 )
 @jobs_option
 @output_option
+@summary_option()
 @examples(
     "reflect-gate corpus mutate requests.ndjson --seed 7 -o mutants.ndjson",
     "reflect-gate corpus mutate requests.ndjson --only opposite --only other-numbers",
     "reflect-gate corpus mutate requests.ndjson --bundle introspect -o mutants.ndjson",
 )
 def mutate(
-    file: str, choice: BundleChoice, seed: int, only: tuple[str, ...], grounded: bool, jobs: int, output: str | None
+    file: str,
+    choice: BundleChoice,
+    seed: int,
+    only: tuple[str, ...],
+    grounded: bool,
+    jobs: int,
+    output: str | None,
+    summary: str,
 ) -> int:
     """Make mutants of the candidates that the bundle admits: one thing is changed, so that the evidence no longer supports them.
 
@@ -58,6 +67,7 @@ def mutate(
     """
     from ..corpus.mutate import Mutant, chosen, mutants, name_of
 
+    needs_file(summary, output)
     mutators, bundle = chosen(only), choice.load()
     gc.enable()
     requests, sources, bad = _read(file, choice, bundle, grounded, jobs)
@@ -70,10 +80,10 @@ def mutate(
             else:
                 counts[made[0]]["not_applicable"] += 1
     told = ", ".join(f"{name} {count['made']} ({count['not_applicable']} not applicable)" for name, count in counts.items())
-    note(
-        f"mutants of {len(sources)} of {len(requests)} requests: {told}",
-        {"sources": len(sources), "requests": len(requests), **counts},
-    )
+    read = {"sources": len(sources), "requests": len(requests)}
+    parts = [{"name": name, "lines": each["made"], "not_applicable": each["not_applicable"]} for name, each in counts.items()]
+    document = lines_document("corpus mutate", output, sum(each["made"] for each in counts.values()), bad, parts, **read)
+    summarise(summary, f"mutants of {len(sources)} of {len(requests)} requests: {told}", {**read, **counts}, document)
     return INVALID if bad else OK
 
 

@@ -11,8 +11,8 @@ import click
 from ..report._paint import Paint
 from ._app import LazyGroup
 from ._options import BundleChoice, bundle_options, examples, format_option
-from ._output import OK, UNDECIDED, open_output
-from ._store import bar, opened, say, store_option
+from ._output import OK, UNDECIDED, note, open_output
+from ._store import bar, opened, opened_or_empty, say, store_option
 from .lessons import after_option, limit_option, oldest_option
 
 if TYPE_CHECKING:
@@ -74,11 +74,13 @@ def list_(
     """List decisions, the newest first."""
     chosen = {"status": status, "failure_id": failure, "signature": signature}
     where = {column: value for column, value in chosen.items() if value is not None}
-    with opened(store_file, read_only=True) as store:
+    with opened_or_empty(store_file) as store:
         page = store.page("decisions", where, after=after, limit=limit, newest=not oldest)
         text = "\n".join(map(_line, page.rows)) + (f"\nmore: --after {page.cursor}" if page.cursor else "")
         fields = {"decisions": [{name: row[name] for name in FIELDS if name in row} for row in page.rows], "cursor": page.cursor}
         say(format_, text, "list", store.backend.place, store.head(), schema=REPORT, **fields)
+        if not page.rows and format_ == "text":
+            note("no decisions to list", {"command": "list", "count": 0})
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import gc
 import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import click
 
@@ -15,9 +15,11 @@ from ..errors import ReflectGateError
 from ..report._paint import Paint
 from ..report.text import decision_text, line_text, summary_text
 from ._batch import Judged, Progress, judge_all, judge_one
+from ._bulk import BulkChoice, bulk_options, evaluate_bulk
 from ._input import open_input, size_of
 from ._options import BundleChoice, bundle_options, examples, format_option, output_option, shadow_option
-from ._output import COULD_NOT_RUN, INVALID, OK, Sink, error_document, exit_code_of, note, open_output, report
+from ._output import COULD_NOT_RUN, INVALID, OK, FirstErrors, Sink, error_document, exit_code_of, note, open_output, report
+from ._server import server_option
 
 if TYPE_CHECKING:
     from ._against import StoreChoice
@@ -56,6 +58,8 @@ def _hook(ctx: click.Context, _parameter: click.Parameter, harness: str | None) 
 @click.option(
     "--apply", "apply_", is_flag=True, help="Commit what is decided to the store; a request applied again adds nothing."
 )
+@bulk_options
+@server_option
 @click.option(
     "--hook",
     metavar="HARNESS",
@@ -72,8 +76,10 @@ def _hook(ctx: click.Context, _parameter: click.Parameter, harness: str | None) 
     "reflect-gate evaluate requests.ndjson --shadow ours --format ndjson -o decisions.ndjson",
     "reflect-gate evaluate request.json --store",
     "reflect-gate evaluate request.json --store=lessons.db --apply",
+    "reflect-gate evaluate request.json --server https://gate.example.org --store --apply",
+    "reflect-gate evaluate --parquet requests/ --out decided/ --scheduler processes --jobs 8",
 )
-def evaluate(
+def evaluate(  # noqa: PLR0913, PLR0917 - click hands over one argument an option
     file: str,
     choice: BundleChoice,
     explain_: bool,
@@ -82,6 +88,8 @@ def evaluate(
     jobs: int,
     store_file: str | None,
     apply_: bool,
+    bulk: BulkChoice | None,
+    server: str | None,
 ) -> int:
     """Judge whether a reflection may become a lesson.
 
@@ -89,18 +97,30 @@ def evaluate(
     evidentiary record and the reflection that a model proposed on it.
 
     One request: exit code 0 admitted, 4 undecided, 5 refused, 3 invalid. Many: 0 when every one was judged, 3 when one was
-    invalid; the others are judged all the same.
+    invalid; the others are judged all the same. Of many errors the first 20 are told and the rest is counted;
+    `--error-format json` tells each.
 
     With `--store` a request is judged against the lessons that were learned before, and without `--apply` nothing is written.
     Secrets are taken out of a request before it is judged against a store or kept.
+
+    With `--parquet` a report is printed, and each decision stands in the folder of `--out` (docs/bulk.md).
 
     With `--hook` nothing is judged: exit code 0 and silence, or a lesson, whatever the harness sends.
     """
     from ..documents import read_documents
 
+    if server is not None:
+        if bulk is not None or choice.shadow:
+            raise click.UsageError("`--parquet` and `--shadow` judge here, so they go without `--server`")
+        chosen = {"explain": explain_, "store": store_file, "apply": apply_, "jobs": jobs}
+        return _there(server, file, choice, chosen, (format_, output))
     store = _store(store_file, apply_, jobs)
     if store and choice.shadow:
         raise click.UsageError("`--shadow` judges requests as they are, so it takes no store")
+    if bulk is not None:
+        if file != "-" or apply_:
+            raise click.UsageError("'--parquet' takes the place of FILE, and commits nothing: leave out FILE and '--apply'")
+        return evaluate_bulk(bulk, choice, explain_, jobs, store, format_, output)
     bundle = choice.load()
     with (
         open_input(file) as (stream, name),
@@ -114,6 +134,26 @@ def evaluate(
         everything = itertools.chain([first], entries)
         judged = judge_all(everything, name, choice, bundle, explain=explain_, jobs=jobs, against=against, store=store)
         return _many(_watched(judged, stream), format_, sink, explain_)
+
+
+def _there(server: str, file: str, choice: BundleChoice, chosen: Mapping[str, Any], printed: tuple[str, str | None]) -> int:
+    """Let a server judge, and print as if it had been done here."""
+    from ..config import Limits
+    from ..documents import read_documents
+    from ._server import Server, here_alone, judge_there
+
+    here_alone(choice, chosen["store"])
+    if chosen["jobs"] > 1:
+        raise click.UsageError("a server judges as many requests at once as it may, so `--server` takes one job")
+    flags = {"explain": chosen["explain"], "store": chosen["store"] is not None or chosen["apply"], "apply": chosen["apply"]}
+    format_, output = printed
+    with open_input(file) as (stream, name), open_output(output) as sink, Server(server) as there:
+        entries = read_documents(stream, name, Limits())
+        first = next(entries)
+        if not first[0]:
+            return _single(judge_there(first, name, there, flags), format_, sink)
+        judged = (judge_there(entry, name, there, flags) for entry in itertools.chain([first], entries))
+        return _many(_watched(judged, stream), format_, sink, chosen["explain"])
 
 
 def _store(file: str | None, apply: bool, jobs: int) -> StoreChoice | None:
@@ -144,17 +184,18 @@ def _single(judged: Judged, format_: str, sink: Sink) -> int:
 
 def _many(entries: Iterator[Judged], format_: str, sink: Sink, full: bool) -> int:
     counts = dict.fromkeys(("admitted", "undecided", "refused", "invalid"), 0)
-    code = OK
+    code, errors = OK, FirstErrors()
     write = _writer(format_, full)
     gc.enable()
     for judged in entries:
         counts[judged.decision["status"] if judged.decision else "invalid"] += 1
         if judged.error is not None:
-            report(judged.error)
+            errors.report(judged.error)
             code = COULD_NOT_RUN if COULD_NOT_RUN in {code, exit_code_of(judged.error)} else INVALID
         write.entry(judged, sink)
         sink.flush()
     write.end(sink)
+    errors.end()
     if format_ == "text":
         sink.text("\n" + summary_text(counts, Paint(sink.coloured)))
     else:

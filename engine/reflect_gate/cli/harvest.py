@@ -8,8 +8,9 @@ import click
 
 from .._canonical import canonical_bytes
 from ._options import examples, output_option
-from ._output import OK, UNDECIDED, note, open_output
+from ._output import OK, UNDECIDED, open_output
 from ._store import opened, store_errors, store_option
+from ._summary import lines_document, needs_file, summarise, summary_option
 
 __all__ = ["harvest"]
 
@@ -26,8 +27,9 @@ __all__ = ["harvest"]
 )
 @store_option
 @output_option
+@summary_option("--summary")
 @examples("reflect-gate harvest --format sft -o lessons.jsonl", "reflect-gate harvest --format preference --store team.db")
-def harvest(format_: Any, store_file: str | None, output: str | None) -> int:
+def harvest(format_: Any, store_file: str | None, output: str | None, summary: str) -> int:
     """Write the lessons that helped as lines of JSON.
 
     Only lessons of which an executed outcome says that they helped more tasks than they hurt; candidates that were refused as
@@ -35,6 +37,7 @@ def harvest(format_: Any, store_file: str | None, output: str | None) -> int:
     """
     from ..harvesting import harvest as lines_of
 
+    needs_file(summary, output)
     with opened(store_file, read_only=True) as store, store_errors(), open_output(output) as sink:
         found = lines_of(store, format_)
         for line in found:
@@ -42,5 +45,7 @@ def harvest(format_: Any, store_file: str | None, output: str | None) -> int:
     counts = dict(found.counts)
     share = "" if found.share is None else f", yield {found.share:.2f}"
     told = "{lines} lines of {harvested} lessons; {helpful} of {executed} lessons with executed outcomes helped".format(**counts)
-    note(told + share, {**counts, "yield": found.share})
+    known = {"known": counts["lessons"], **{key: counts[key] for key in ("executed", "helpful", "lost", "harvested")}}
+    document = lines_document("harvest", output, counts["lines"], 0, lessons={**known, "share": found.share})
+    summarise(summary, told + share, {**counts, "yield": found.share}, document)
     return OK if counts["lines"] else UNDECIDED

@@ -6,6 +6,7 @@ The command line of a hook is recognised before click is imported (`cli.main`), 
 from __future__ import annotations
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..hooks.running import DEADLINE, main
 from ._options import examples
@@ -13,8 +14,19 @@ from ._options import examples
 __all__ = ["hook"]
 
 
+def _complete_harness(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from ..hooks.dialects import DIALECTS
+
+    return [CompletionItem(name) for name in sorted(dialect.name for dialect in DIALECTS) if name.startswith(incomplete)]
+
+
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--harness", metavar="NAME", help="The harness it is installed for; what the payload shows comes before.")
+@click.option(
+    "--harness",
+    metavar="NAME",
+    shell_complete=_complete_harness,
+    help="The harness it is installed for; what the payload shows comes before.",
+)
 @click.option("--event", metavar="NAME", help="The event's name, for payloads that do not have it.")
 @click.option(
     "--deadline", type=float, default=DEADLINE, show_default=True, metavar="SECONDS", help="When to be silent and gone."

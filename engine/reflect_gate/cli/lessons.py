@@ -9,9 +9,10 @@ import click
 
 from ..report._paint import Paint
 from ._app import LazyGroup
+from ._ids import complete_lesson, lesson_named
 from ._options import examples, format_option
-from ._output import open_output
-from ._store import head_document, opened, say, store_option
+from ._output import note, open_output
+from ._store import head_document, opened, opened_or_empty, say, store_option
 from .lessons_effect import effect
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ limit_option = click.option(
 )
 after_option = click.option("--after", metavar="CURSOR", help="Go on after this cursor, which the page before ended with.")
 oldest_option = click.option("--oldest", is_flag=True, help="The oldest first.")
+lesson_argument = click.argument("lesson", shell_complete=complete_lesson)
 reason_option = click.option("--reason", required=True, help="Why, for the record.")
 
 
@@ -70,6 +72,8 @@ def _listed(
         text += f"\nmore: --after {page.cursor}"
     fields = {name: entries, "cursor": page.cursor}
     say(format_, text, command, store.backend.place, store.head(), schema=REPORT, **fields)
+    if not entries and format_ == "text":
+        note(f"no {name} to list", {"command": command, "count": 0})
 
 
 def lesson_entry(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,22 +123,26 @@ def list_(
 ) -> None:
     """List lessons, the newest first.
 
+    Before the first lesson there is no store, and nothing to list.
+
     A line has the id, `!` where it blames outward, the level, how often it was applied, helped and hurt, its scope and what it
     says.
     """
     where = _where(standing=None if standing == "all" else standing, level=level, signature=signature)
-    with opened(store_file, read_only=True) as store:
+    with opened_or_empty(store_file) as store:
         page = store.page("lessons", where, after=after, limit=limit, newest=not oldest)
         _listed(format_, store, "list", "lessons", [lesson_entry(row) for row in page.rows], map(_lesson_line, page.rows), page)
 
 
 @lessons.command
-@click.argument("lesson")
+@lesson_argument
 @store_option
 @format_option("text", "json", "block")
 @examples("reflect-gate lessons show lesson-1f0c", "reflect-gate lessons show lesson-1f0c --format json")
 def show(lesson: str, store_file: str | None, format_: str) -> None:
     """Show one lesson as it stands.
+
+    LESSON is an id, or its first six characters or more, with or without `lesson-`; `history` and `why` take the same.
 
     `block` prints LESSON, MISTAKE, CORRECTION, TRIGGER and TAGS, one a line.
     """
@@ -142,7 +150,7 @@ def show(lesson: str, store_file: str | None, format_: str) -> None:
     from ..report.lessons import lesson_text
 
     with opened(store_file, read_only=True) as store:
-        row = lesson_row(store, lesson)
+        row = lesson_row(store, lesson_named(store, lesson))
         fields = {"lessons": [lesson_entry(row)]}
         text = _block(store, row) if format_ == "block" else lesson_text(row)
         say(format_, text, "show", store.backend.place, store.head(), schema=REPORT, **fields)
@@ -157,7 +165,7 @@ def _block(store: EventStore, row: Mapping[str, Any]) -> str:
 
 
 @lessons.command
-@click.argument("lesson")
+@lesson_argument
 @store_option
 @limit_option
 @after_option
@@ -174,12 +182,12 @@ def history(lesson: str, store_file: str | None, limit: int, after: str | None, 
     from ..report.lessons import event_line
 
     with opened(store_file, read_only=True) as store:
-        events, cursor = events_of(store, lesson, after=after, limit=limit)
+        events, cursor = events_of(store, lesson_named(store, lesson), after=after, limit=limit)
         _listed(format_, store, "history", "events", events, map(event_line, events), Page((), cursor))
 
 
 @lessons.command
-@click.argument("lesson")
+@lesson_argument
 @store_option
 @format_option("text", "json")
 @examples("reflect-gate lessons why lesson-1f0c")
@@ -193,6 +201,7 @@ def why(lesson: str, store_file: str | None, format_: str) -> None:
     from ..report.lessons import why_text
 
     with opened(store_file, read_only=True) as store, open_output(None) as sink:
+        lesson = lesson_named(store, lesson)
         found = grounds_of(store, lesson)
         if format_ == "text":
             sink.text(why_text(lesson, found, Paint(sink.coloured)))
@@ -221,7 +230,7 @@ def candidates(
     from ..report.lessons import candidate_line
 
     where = _where(status=None if status == "all" else status, signature=signature)
-    with opened(store_file, read_only=True) as store:
+    with opened_or_empty(store_file) as store:
         page = store.page("candidates", where, after=after, limit=limit, newest=not oldest)
         entries = [_chosen(row, CANDIDATE) for row in page.rows]
         _listed(format_, store, "candidates", "candidates", entries, map(candidate_line, page.rows), page)
@@ -241,14 +250,14 @@ def flags(store_file: str | None, status: str, limit: int, after: str | None, ol
     from ..report.lessons import flag_line
 
     where = _where(status=None if status == "all" else status)
-    with opened(store_file, read_only=True) as store:
+    with opened_or_empty(store_file) as store:
         page = store.page("flags", where, after=after, limit=limit, newest=not oldest)
         entries = [_chosen(row, FLAG) for row in page.rows]
         _listed(format_, store, "flags", "flags", entries, map(flag_line, page.rows), page)
 
 
 @lessons.command
-@click.argument("lesson")
+@lesson_argument
 @store_option
 @reason_option
 @format_option("text", "json")

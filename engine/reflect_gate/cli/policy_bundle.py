@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +14,8 @@ from ..report._paint import Paint
 from ..report._safe import plain
 from ._app import LazyGroup
 from ._options import complete_bundle, examples, format_option, output_option, policies_option
-from ._output import OK, note, open_output
+from ._output import OK, open_output
+from ._summary import files_document, needs_file, summarise
 
 if TYPE_CHECKING:
     from ..bundles.archive import Archive
@@ -38,11 +41,12 @@ def bundle() -> None:
 @policies_option
 @click.option("--revision", default="", metavar="TEXT", help="A text of your own for the manifest, such as a commit.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The archive; else NAME.rgb.")
+@format_option("text", "json")
 @examples(
     "reflect-gate policy bundle build --policies ./policies.yaml",
     'reflect-gate policy bundle build ours --policies ./policies.yaml --revision "$(git rev-parse HEAD)" -o ours.rgb',
 )
-def build(name: str | None, policies: str | None, revision: str, output: str | None) -> int:
+def build(name: str | None, policies: str | None, revision: str, output: str | None, format_: str) -> int:
     """Build the archive of a policies file.
 
     NAME is the bundle that the archive stands for, the default one without. Every bundle of the file must load.
@@ -53,11 +57,14 @@ def build(name: str | None, policies: str | None, revision: str, output: str | N
     data = build_archive(choose_policies(policies).path.absolute(), name, revision)
     built = read_archive(data, "the archive")
     target = output or f"{built.manifest['bundle']}.rgb"
+    needs_file(format_, target)
+    written = _written(target, data)
     with open_output(target) as sink:
         if sink.terminal:
             raise click.UsageError("an archive is not for a terminal: name a file with `-o`")
         sink.json(data)
-    note(f"built {plain(target)}: {_told(built)}", {"archive": target, "sha256": built.digest})
+    document = files_document("bundle build", [written], 1, bundle=built.manifest["bundle"], sha256=built.digest)
+    summarise(format_, f"built {plain(target)}: {_told(built)}", {"archive": target, "sha256": built.digest}, document)
     return OK
 
 
@@ -86,8 +93,9 @@ def inspect(archive: str, format_: str, output: str | None) -> int:
 @_archive
 @click.option("--key", required=True, metavar="KEYFILE", help="The Ed25519 private key, as PEM.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The signed archive; else the same file.")
+@format_option("text", "json")
 @examples("reflect-gate policy bundle sign ours.rgb --key team.pem")
-def sign(archive: str, key: str, output: str | None) -> int:
+def sign(archive: str, key: str, output: str | None, format_: str) -> int:
     """Sign an archive.
 
     The signature is of the manifest, which holds the digest of every file. Several keys may sign one archive.
@@ -95,11 +103,24 @@ def sign(archive: str, key: str, output: str | None) -> int:
     from ..bundles.archive import open_archive
     from ..bundles.signing import signed
 
-    data, key_id = signed(open_archive(archive), key)
-    with open_output(output or archive) as sink:
+    found, target = open_archive(archive), output or archive
+    needs_file(format_, target)
+    data, key_id = signed(found, key)
+    written = _written(target, data)
+    with open_output(target) as sink:
         sink.json(data)
-    note(f"signed {plain(output or archive)} with key {key_id[:16]}", {"archive": output or archive, "key": key_id})
+    about = {"bundle": found.manifest["bundle"], "sha256": hashlib.sha256(data).hexdigest(), "key": key_id}
+    document = files_document("bundle sign", [written], 1, **about)
+    summarise(format_, f"signed {plain(target)} with key {key_id[:16]}", {"archive": target, "key": key_id}, document)
     return OK
+
+
+def _written(target: str, data: bytes) -> dict[str, object]:
+    """Return what is about to become of an archive's file."""
+    path = Path(target)
+    before = path.read_bytes() if path.is_file() else None
+    action = "created" if before is None else "unchanged" if before == data else "changed"
+    return {"file": target, "action": action, "diff": ""}
 
 
 @bundle.command
@@ -135,8 +156,9 @@ def verify(archive: str, key: str | None, format_: str, output: str | None) -> i
 
 @bundle.command
 @click.argument("file", type=click.Path(dir_okay=False))
+@format_option("text", "json")
 @examples("reflect-gate policy bundle keygen team.pem")
-def keygen(file: str) -> int:
+def keygen(file: str, format_: str) -> int:
     """Make a key to sign with.
 
     FILE is the private key, which only its owner may read; FILE.pub is the public key. Nothing is overwritten.
@@ -144,7 +166,9 @@ def keygen(file: str) -> int:
     from ..bundles.signing import new_key
 
     key_id = new_key(file)
-    note(f"made {plain(file)} and {plain(file)}.pub, key {key_id[:16]}", {"file": file, "key": key_id})
+    changes = [{"file": name, "action": "created", "diff": ""} for name in (file, f"{file}.pub")]
+    document = files_document("bundle keygen", changes, 2, key=key_id)
+    summarise(format_, f"made {plain(file)} and {plain(file)}.pub, key {key_id[:16]}", {"file": file, "key": key_id}, document)
     return OK
 
 

@@ -11,8 +11,9 @@ from ..errors import ReflectGateError, Source, raise_all
 from ..report._places import relative
 from ..report._safe import plain
 from ._files import diff_text, write_text
-from ._options import examples, policies_option
-from ._output import INVALID, OK, note, open_output
+from ._options import examples, format_option, policies_option
+from ._output import INVALID, OK, open_output
+from ._summary import change, files_document, summarise
 
 __all__ = ["fmt"]
 
@@ -24,12 +25,13 @@ __all__ = ["fmt"]
 @click.option(
     "--diff", is_flag=True, help="Write nothing; print what would change and end with exit code 3 where something would."
 )
+@format_option("text", "json")
 @examples(
     "reflect-gate policy fmt ./policies.yaml ./rules",
     "reflect-gate policy fmt --check",
     "reflect-gate policy fmt --diff rules/hedging.yaml",
 )
-def fmt(paths: tuple[str, ...], policies: str | None, check: bool, diff: bool) -> int:
+def fmt(paths: tuple[str, ...], policies: str | None, check: bool, diff: bool, format_: str) -> int:
     """Lay policy files out alike.
 
     PATH is a policy file or a folder; without one, the policies in force and their folders. Comments are kept, and the first line
@@ -52,15 +54,14 @@ def fmt(paths: tuple[str, ...], policies: str | None, check: bool, diff: bool) -
         if after != before:
             changed[path] = (before, after)
     raise_all(errors)
+    written = not (check or diff)
     with open_output(None) as sink:
         for path, (before, after) in changed.items():
-            if diff:
-                sink.text(diff_text(str(path), before, after))
-            elif check:
-                sink.text(f"{plain(relative(str(path)))}\n")
-            else:
+            if written:
                 write_text(path, after)
-    _tell(files, changed, written=not (check or diff))
+            elif format_ == "text":
+                sink.text(diff_text(str(path), before, after) if diff else f"{plain(relative(str(path)))}\n")
+    _tell(files, changed, format_, written=written)
     return INVALID if changed and (check or diff) else OK
 
 
@@ -74,7 +75,9 @@ def _read(path: Path) -> str:
         raise ReflectGateError("policy-encoding", "the file is not UTF-8", Source(str(path))) from None
 
 
-def _tell(files: Sequence[Path], changed: dict[Path, tuple[str, str]], *, written: bool) -> None:
+def _tell(files: Sequence[Path], changed: dict[Path, tuple[str, str]], format_: str, *, written: bool) -> None:
     done = "laid out" if written else "would change"
-    names = [str(path) for path in changed]
-    note(f"{len(changed)} of {len(files)} files {done}", {"files": len(files), "changed": names, "written": written})
+    data = {"files": len(files), "changed": [str(path) for path in changed], "written": written}
+    changes = [change(path, before, after) for path, (before, after) in changed.items()]
+    document = files_document("fmt", changes, len(files), dry_run=not written)
+    summarise(format_, f"{len(changed)} of {len(files)} files {done}", data, document)

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._canonical import canonical_bytes
+from ._ids import complete_lesson, complete_retrieval
 from ._input import open_input
 from ._options import BundleChoice, bundle_options, examples, format_option
 from ._output import open_output
+from ._server import server_option
 from ._store import head_document, opened, store_option
 from .lifecycle import bundle_document
 
 if TYPE_CHECKING:
+    from reflect_store import EventStore
+
     from ..memory.recording import Outcome, Proof, Recorded, Statistics
+    from ..policy import Bundle
     from ..stages.record import After, Before
 
-__all__ = ["RECORD_SCHEMA", "record"]
+__all__ = ["RECORD_SCHEMA", "outcome_document", "record"]
 
 RECORD_SCHEMA = "urn:reflect-gate:schema:outcome-report:1"
 NOTE = 4_096
@@ -41,10 +46,19 @@ def _place_options(function: Any) -> Any:
 @click.command
 @store_option
 @click.option(
-    "--retrieval", "retrieval_id", metavar="ID", help="The retrieval that showed the lessons, as `retrieve` printed it."
+    "--retrieval",
+    "retrieval_id",
+    metavar="ID",
+    shell_complete=complete_retrieval,
+    help="The retrieval that showed the lessons, as `retrieve` printed it.",
 )
 @click.option(
-    "--lesson", "lessons", metavar="ID", multiple=True, help="A lesson that was used; of a retrieval, all of them by default."
+    "--lesson",
+    "lessons",
+    metavar="ID",
+    multiple=True,
+    shell_complete=complete_lesson,
+    help="A lesson that was used; of a retrieval, all of them by default.",
 )
 @click.option(
     "--outcome", "after", type=click.Choice(("resolved", "worse", "unchanged")), required=True, help="How the task ended."
@@ -60,11 +74,13 @@ def _place_options(function: Any) -> Any:
 @click.option("--report", metavar="FILE|-", help="The report of the tests that were run (JUnit XML).")
 @click.option("--evidence", metavar="TEXT", help="What else shows the outcome, such as a link; counts for nothing by itself.")
 @_place_options
+@server_option
 @bundle_options
 @format_option("text", "json")
 @examples(
     "reflect-gate record --retrieval 7c31... --outcome resolved --before failing --exit-code 0",
     "reflect-gate record --lesson lesson-5f0c... --task fix-cart --outcome worse --report junit.xml",
+    "reflect-gate record --retrieval 7c31... --outcome resolved --exit-code 0 --server https://gate.example.org",
 )
 def record(  # noqa: PLR0913, PLR0917 - click hands over one argument an option
     store_file: str | None,
@@ -75,6 +91,7 @@ def record(  # noqa: PLR0913, PLR0917 - click hands over one argument an option
     exit_code: int | None,
     report: str | None,
     evidence: str | None,
+    server: str | None,
     choice: BundleChoice,
     format_: str,
     **place: str | None,
@@ -92,19 +109,40 @@ def record(  # noqa: PLR0913, PLR0917 - click hands over one argument an option
     proof = _proof(exit_code, report, evidence)
     origin = {key: value for key, value in place.items() if value}
     outcome = recording.Outcome(after, before, proof, origin)
+    if server is not None:
+        _print(_there(server, outcome, retrieval_id, lessons, choice, store_file), format_)
+        return
     bundle = choice.load()
     gc.enable()
     with opened(store_file) as kept:
         done = recording.record(kept, bundle, outcome, retrieval_id=retrieval_id, lessons=lessons)
-        head, name = kept.head(), kept.backend.place
-    document = {
-        "schema": RECORD_SCHEMA,
-        "store": name,
-        "head": head_document(head),
-        "bundle": bundle_document(bundle),
-        **_document(outcome, done),
-    }
+        document = outcome_document(kept, bundle, outcome, done)
     _print(document, format_)
+
+
+def _there(
+    server: str,
+    outcome: Outcome,
+    retrieval_id: str | None,
+    lessons: tuple[str, ...],
+    choice: BundleChoice,
+    store_file: str | None,
+) -> dict[str, Any]:
+    """Let a server record it, and return its document."""
+    from ._server import Server, here_alone
+
+    here_alone(choice, store_file)
+    proof = outcome.proof
+    given = {
+        "retrieval": retrieval_id,
+        "lessons": list(lessons) or None,
+        "exit_code": proof.exit_code,
+        "checks": proof.checks._asdict() if proof.checks else None,
+        "evidence": proof.note or None,
+    }
+    body = {key: value for key, value in given.items() if value is not None}
+    with Server(server) as there:
+        return there.post("/v1/record", {"outcome": outcome.after, "before": outcome.before, **body, **outcome.origin})
 
 
 def _proof(exit_code: int | None, report: str | None, evidence: str | None) -> Proof:
@@ -122,8 +160,13 @@ def _proof(exit_code: int | None, report: str | None, evidence: str | None) -> P
     return Proof(exit_code, checks, evidence or "")
 
 
-def _document(outcome: Outcome, done: Recorded) -> dict[str, Any]:
+def outcome_document(store: EventStore, bundle: Bundle, outcome: Outcome, done: Recorded) -> dict[str, Any]:
+    """Return what was recorded as a document (`outcome-report.schema.json`)."""
     return {
+        "schema": RECORD_SCHEMA,
+        "store": store.backend.place,
+        "head": head_document(store.head()),
+        "bundle": bundle_document(bundle),
         "outcome_id": done.outcome_id,
         "added": done.added,
         "outcome": outcome.after,

@@ -8,7 +8,7 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -39,76 +39,47 @@ tokens_option = click.option(
     help="The file of the tokens; else server-tokens.json in the home folder.",
 )
 
-_LIMITS = (
-    click.option(
-        "--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests that are worked on at once."
-    ),
-    click.option(
-        "--waiting", type=click.IntRange(1, 100_000), default=256, show_default=True, help="Requests that may wait for a thread."
-    ),
-    click.option(
-        "--connections", type=click.IntRange(1, 100_000), default=1_000, show_default=True, help="Connections that may be open."
-    ),
-    click.option(
-        "--request-bytes",
-        type=click.IntRange(1_024, 67_108_864),
-        default=8_388_608,
-        show_default=True,
-        help="Bytes of a body at most.",
-    ),
-    click.option(
+
+class _Limit(NamedTuple):
+    """An option that bounds the server: between what, and what it is where nothing is said."""
+
+    flag: str
+    least: float
+    most: float
+    default: float
+    help: str
+    unit: str | None = None
+
+
+_LIMITS: Final = (
+    _Limit("--threads", 1, 64, 4, "Requests that are worked on at once."),
+    _Limit("--waiting", 1, 100_000, 256, "Requests that may wait for a thread."),
+    _Limit("--connections", 1, 100_000, 1_000, "Connections that may be open."),
+    _Limit("--request-bytes", 1_024, 67_108_864, 8_388_608, "Bytes of a body at most."),
+    _Limit(
         "--rate",
-        type=click.FloatRange(0, 1_000_000),
-        default=100.0,
-        show_default=True,
-        help="Requests a second of one token, or of one address where there are none; 0 is without limit.",
+        0,
+        1_000_000,
+        100.0,
+        "Requests a second of one token, or of one address where there are none; 0 is without limit.",
     ),
-    click.option(
-        "--head-timeout",
-        type=click.FloatRange(0.1, 600),
-        default=10.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="Within which the head of a request has to come.",
-    ),
-    click.option(
-        "--body-timeout",
-        type=click.FloatRange(0.1, 3_600),
-        default=30.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="Within which its body has to come.",
-    ),
-    click.option(
-        "--work-timeout",
-        type=click.FloatRange(0.1, 3_600),
-        default=60.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="After which a client is told to come again.",
-    ),
-    click.option(
-        "--drain",
-        type=click.IntRange(1, 3_600),
-        default=30,
-        show_default=True,
-        metavar="SECONDS",
-        help="Within which what has begun is finished, after a signal to end.",
-    ),
-    click.option(
-        "--drain-delay",
-        type=click.FloatRange(0, 600),
-        default=0.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="For which requests are still taken after that signal, while `/readyz` says no.",
+    _Limit("--head-timeout", 0.1, 600, 10.0, "Within which the head of a request has to come.", "SECONDS"),
+    _Limit("--body-timeout", 0.1, 3_600, 30.0, "Within which its body has to come.", "SECONDS"),
+    _Limit("--work-timeout", 0.1, 3_600, 60.0, "After which a client is told to come again.", "SECONDS"),
+    _Limit("--drain", 1, 3_600, 30, "Within which what has begun is finished, after a signal to end.", "SECONDS"),
+    _Limit(
+        "--drain-delay", 0, 600, 0.0, "For which requests are still taken after that signal, while `/readyz` says no.", "SECONDS"
     ),
 )
+"""A default that is a whole number makes the option one of whole numbers."""
 
 
 def _limit_options(function: Any) -> Any:
-    for option in reversed(_LIMITS):
-        function = option(function)
+    for limit in reversed(_LIMITS):
+        whole = isinstance(limit.default, int)
+        kind = click.IntRange(int(limit.least), int(limit.most)) if whole else click.FloatRange(limit.least, limit.most)
+        told = click.option(limit.flag, type=kind, default=limit.default, show_default=True, metavar=limit.unit, help=limit.help)
+        function = told(function)
     return function
 
 

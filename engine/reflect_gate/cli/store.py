@@ -16,6 +16,7 @@ from ._input import open_input
 from ._options import examples, format_option
 from ._output import INVALID, OK, Sink, note, open_output
 from ._store import bar, opened, say, schema_check, store_option
+from .store_server import index, roles
 
 if TYPE_CHECKING:
     from reflect_store import Head, Report
@@ -59,8 +60,11 @@ def status(store_file: str | None, format_: str) -> None:
         found = kept.status()
     lines = [f"store     {found.place}", f"layout    {found.layout} ({found.backend})", f"head      {found.head}"]
     lines += [f"bytes     {found.size}", f"redacted  {found.redacted}"]
+    if found.indexed is not None:
+        lines.append(f"indexed   {found.indexed} ({found.head.seq - found.indexed} behind)")
     lines += [f"{count:9} {table}" for table, count in found.rows.items() if count]
     fields = {"layout": found.layout, "bytes": found.size, "redacted": found.redacted, "rows": dict(found.rows)}
+    fields |= {} if found.indexed is None else {"indexed": found.indexed}
     say(format_, "\n".join(lines), "status", found.place, found.head, **fields)
 
 
@@ -251,3 +255,7 @@ def vacuum(store_file: str | None, format_: str) -> None:
         kept.vacuum()
         after = kept.status()
     say(format_, f"ok: {after.place}: {before} bytes, now {after.size}", "vacuum", after.place, after.head, bytes=after.size)
+
+
+store.add_command(index)
+store.add_command(roles)

@@ -7,6 +7,7 @@ bound so far: what coverage and the question "why not" need. Both are generated 
 from __future__ import annotations
 
 import copy
+import marshal
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -39,10 +40,15 @@ class Miss(NamedTuple):
     bound: tuple[EncodedFact, ...]
 
 
-def load(source: str | CodeType) -> dict[int, _StageFunction]:
-    """Return the stage functions of a generated module by the stage's place; `engine-failed` where `source` is not one."""
+def load(source: str | bytes | CodeType) -> dict[int, _StageFunction]:
+    """Return the stage functions of a generated module by the stage's place; `engine-failed` where `source` is not one.
+
+    Bytes are code as `marshal` writes it; whoever hands them over vouches for them.
+    """
     try:
-        space = run(source, {"X": partial(defaultdict, list), "len": len})
+        # Bytes are of the user's own cache, whole by its digest.
+        code = marshal.loads(source) if isinstance(source, bytes) else source  # noqa: S302
+        space = run(code, {"X": partial(defaultdict, list), "len": len})
     except Exception as error:
         raise failed(f"the generated engine cannot be loaded: {error!r}") from error
     if space.get("F") != FORMAT or "R" not in space:
@@ -67,7 +73,7 @@ class Compiled:
 
     name: Final = "compiled"
 
-    def __init__(self, program: Program, source: str | CodeType | None = None, *, tracing: bool = False) -> None:
+    def __init__(self, program: Program, source: str | bytes | CodeType | None = None, *, tracing: bool = False) -> None:
         functions = load(source or _generated(program, tracing))
         self.program = program
         self.stages = {program.stages[place]: function for place, function in functions.items()}

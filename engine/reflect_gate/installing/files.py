@@ -37,7 +37,7 @@ def read(file: Path) -> bytes | None:
         ReflectGateError: `cannot-read`, also for what is no regular file; `settings-size` for more than 8 MiB.
     """
     try:
-        with file.open("rb") as stream:
+        with open(file, "rb", opener=_at_once) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise ReflectGateError("cannot-read", "is no regular file", Source(str(file)))
             data = stream.read(MOST_BYTES + 1)
@@ -48,6 +48,11 @@ def read(file: Path) -> bytes | None:
     if len(data) > MOST_BYTES:
         raise ReflectGateError("settings-size", f"has more than {MOST_BYTES} bytes", Source(str(file)))
     return data
+
+
+def _at_once(path: str, flags: int) -> int:
+    # A pipe would be waited for until somebody writes into it.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def decoded(data: bytes, file: Path) -> str:
@@ -95,8 +100,10 @@ def swept(folders: Iterable[Path]) -> None:
             folder.rmdir()
 
 
-def write(file: Path, before: bytes | None, after: bytes | None, *, executable: bool = False) -> None:
-    """Replace a file, make it, or remove it (`after` None), and keep its mode.
+def write(
+    file: Path, before: bytes | None, after: bytes | None, *, executable: bool = False, as_private_as: Path | None = None
+) -> None:
+    """Replace a file, make it, or remove it (`after` None), and keep its mode; a copy has that of `as_private_as` from the start.
 
     Raises:
         ReflectGateError: `settings-changed` where somebody else has changed it since it was read; `cannot-write`.
@@ -107,12 +114,12 @@ def write(file: Path, before: bytes | None, after: bytes | None, *, executable: 
         if after is None:
             file.unlink(missing_ok=True)
             return
-        _replace(file, after, executable=executable)
+        _replace(file, after, executable=executable, like=as_private_as or file)
     except OSError as error:
         raise _unwritable(file, error) from None
 
 
-def _replace(file: Path, data: bytes, *, executable: bool) -> None:
+def _replace(file: Path, data: bytes, *, executable: bool, like: Path) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".tmp", dir=file.parent)
     draft = Path(name)
     try:
@@ -120,7 +127,7 @@ def _replace(file: Path, data: bytes, *, executable: bool) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o666 & ~_umask()
+        mode = stat.S_IMODE(like.stat().st_mode) if like.exists() else 0o666 & ~_umask()
         draft.chmod(mode | (_executable(mode) if executable else 0))
         draft.replace(file)
     finally:

@@ -30,6 +30,7 @@ __all__ = [
     "spelt",
     "switched_off",
     "wheres",
+    "words_of",
 ]
 
 _COMMAND: Final = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
@@ -165,6 +166,12 @@ def as_written(one: Installed, where: Where) -> bool:
     """Return whether a file that a harness runs is what `init` would write there now."""
     parts = [part for part in one.harness.parts(one.harness, where) if isinstance(part, Whole) and part.file == one.file]
     return any(files.read(part.file) == files.encoded(part.text) for part in parts)
+
+
+def words_of(harness: Harness, where: Where) -> set[tuple[str, ...]]:
+    """Return every command that `init` would write into the settings here now."""
+    parts = [part for part in harness.parts(harness, where) if isinstance(part, Entries)]
+    return {argv_of(entry.handler) for part in parts for entry in part.entries}
 
 
 def switched_off(harness: Harness, where: Where) -> list[str]:

@@ -67,17 +67,12 @@ class Plan(NamedTuple):
             for name in change.kept.backups:
                 backup = Path(name)
                 if change.before is not None and backup == files.backup_of(change.file, change.before) and not backup.exists():
-                    files.write(backup, None, change.before)
-                    _same_mode(change.file, backup)
+                    # A copy must not be readable by more people than what it was copied from.
+                    files.write(backup, None, change.before, as_private_as=change.file)
                     backups.append(backup)
             executable = isinstance(change.part, Whole) and change.part.executable
             files.write(change.file, change.before, change.after, executable=executable)
         return backups
-
-
-def _same_mode(file: Path, backup: Path) -> None:
-    # A copy must not be readable by more people than what it was copied from.
-    backup.chmod(file.stat().st_mode & 0o777)
 
 
 def _end(plan: Plan) -> list[Path]:

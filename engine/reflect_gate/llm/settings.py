@@ -178,7 +178,8 @@ def _key(base_url: str, account: bool, given: Mapping[str, str]) -> tuple[str, s
     else:
         key, key_from = "", ""
     if parts.hostname == _OPENAI_HOST and not key:
-        raise ModelError("model-key", f"OpenAI wants a key: set `{KEY_VARIABLE}` or `{_OPENAI_KEY}`")
+        other = f"or `{BASE_URL_VARIABLE}` for another server"
+        raise ModelError("model-key", f"OpenAI wants a key: set `{KEY_VARIABLE}` or `{_OPENAI_KEY}`, {other}")
     if not (key.isascii() and key.isprintable()):
         raise ModelError("model-key", f"`{key_from}` holds characters that no key has, such as a line end")
     if key and parts.scheme == "http" and not _loopback(parts):

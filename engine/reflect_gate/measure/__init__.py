@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = ["MEASURES"]
 
 MEASURES: dict[str, str] = {
+    "achieved": "1.0.0",
     "anchors": "1.0.0",
     "backing": "1.1.0",
     "defect": "1.1.0",
@@ -22,7 +23,7 @@ MEASURES: dict[str, str] = {
     "numbers": "1.0.0",
     "origin": "1.0.0",
     "polarity": "1.3.0",
-    "precedent": "1.0.0",
+    "precedent": "1.1.0",
     "scope": "1.1.0",
     "similarity": "1.0.0",
     "stance": "1.0.0",

@@ -7,9 +7,7 @@ decoded once more.
 
 from __future__ import annotations
 
-import base64
 import binascii
-import string
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -24,7 +22,9 @@ _STEMS = (
     "production", "of the", "to the", "in the", "and the", "for the", "with the", "you have", "you can", "always", "please",
     "request",
 )  # fmt: skip
-_LETTERS = string.ascii_lowercase
+# The modules `string` and `base64` would cost every start what only a hidden text needs.
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_HEX_DIGITS = "0123456789abcdefABCDEF"
 _MIN_TEXT = 10
 _BEGINNING = 5
 _MIN_STEMS = 12
@@ -82,6 +82,8 @@ class Decoded(NamedTuple):
 
 @cache
 def _expressions() -> tuple[tuple[Any, Callable[[str], bytes]], ...]:
+    import base64
+
     import re2
 
     pairs: tuple[tuple[str, Callable[[str], bytes]], ...] = (
@@ -107,19 +109,23 @@ def _expression(pattern: str) -> Any:
 
 
 def _from_base64(text: str) -> bytes:
+    import base64
+
     plain = text.rstrip("=").replace("-", "+").replace("_", "/")
     plain = plain[: len(plain) - (len(plain) % 4 == 1)]
     return base64.b64decode(plain + "=" * (-len(plain) % 4))
 
 
 def _from_base32(text: str) -> bytes:
+    import base64
+
     plain = text.rstrip("=").upper()
     plain = plain[: len(plain) // 8 * 8 + {0: 0, 1: 0, 2: 2, 3: 2, 4: 4, 5: 5, 6: 5, 7: 7}[len(plain) % 8]]
     return base64.b32decode(plain + "=" * (-len(plain) % 8))
 
 
 def _from_hex(text: str) -> bytes:
-    digits = "".join(character for character in text.replace("0x", "") if character in string.hexdigits)
+    digits = "".join(character for character in text.replace("0x", "") if character in _HEX_DIGITS)
     return bytes.fromhex(digits[: len(digits) // 2 * 2])
 
 

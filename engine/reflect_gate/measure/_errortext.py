@@ -166,6 +166,7 @@ _FRAMES: tuple[_FrameForm, ...] = (
     ),
     _FrameForm(": ", Pattern(r"(?m)^(?P<path>(?:[A-Za-z]:)?[^\s:()]+\.\w{1,5})(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ")),
 )
+_EXIT_LINE = Pattern(r"(?i)^(?:(?:command |process )?exited with code|exit (?:code|status))[ :=]*-?\d+\.?$")
 _FOREIGN = Pattern(
     r"site-packages|dist-packages|node_modules|^node:|^internal/|^<frozen|/lib/python\d|/usr/(?:local/)?(?:lib|go)/|/go/pkg/mod/"
     r"|/\.cargo/|/rustc/|\.rustup|^(?:java|javax|jdk|sun|kotlin|scala|org\.junit|org\.gradle)\.|^(?:runtime|panic|testing)\b"
@@ -216,7 +217,9 @@ def _class_and_message(text: str) -> tuple[str, str]:
         if match:
             names = match.groupdict()
             return names.get("class") or form.fixed_class, (names.get("message") or "").removeprefix("E").strip()
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # Harnesses put the exit code above the output: what every failure begins with tells none from another.
+    first = next((line for line in lines if not _EXIT_LINE.search(line)), lines[0] if lines else "")
     return exception_class(first), first
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 __all__ = ["Sieve", "has_gap"]
 
-_GAP = re.compile(r"\{\d*,(?:[3-9]|\d\d+)\}|\\S[+*]|\[\^[^\]]*\][+*]")
+_GAP = r"\{\d*,(?:[3-9]|\d\d+)\}|\\S[+*]|\[\^[^\]]*\][+*]"
 
 
 class _Pattern(Protocol):
@@ -26,7 +26,7 @@ class _Pattern(Protocol):
 
 def has_gap(pattern: _Pattern) -> bool:
     """Return whether a pattern has a gap and says what a text must hold for it."""
-    return bool(pattern.atoms) and bool(_GAP.search(pattern.source))
+    return bool(pattern.atoms) and bool(re.search(_GAP, pattern.source))
 
 
 class Sieve:

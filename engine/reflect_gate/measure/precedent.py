@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from .achieved import Witness, done, texts_of
 from .scope import KEYS, Scope
 
 __all__ = ["COUNT_LIMIT", "ORIGIN_FIELDS", "Candidate", "Peer", "Precedents", "independent", "many_independent", "place_of"]
@@ -27,6 +28,9 @@ COUNT_LIMIT = 32
 """Independent events that are counted; more say nothing more."""
 
 Origin = Mapping[str, str]
+
+_NEVER = 101
+_PLACES = frozenset(("repo", "task", "path"))
 
 
 @lru_cache(maxsize=1_024)
@@ -134,7 +138,7 @@ class Candidate(NamedTuple):
     """What of a request is held against a store.
 
     `statement` is the candidate lesson and `scope` its declared scope; `origin` is the `project` of the request; `recalled` are
-    the ids of the lessons that were recalled into the attempt that failed.
+    the ids of the lessons that were recalled into the attempt that failed, `beside` of those that its session was given besides.
     """
 
     statement: str
@@ -143,18 +147,21 @@ class Candidate(NamedTuple):
     record: Mapping[str, Any]
     origin: Origin
     recalled: frozenset[str] = frozenset()
+    beside: frozenset[str] = frozenset()
 
 
 class Precedents:
     """A candidate beside a store view (`store-view.schema.json`); every count is made when it is first asked for.
 
-    `alike` is the likeness, in hundredths, from which two lessons say the same. Measure `precedent` 1.0.0.
+    `alike` is the likeness, in hundredths, from which two lessons say the same, `enough` how far a run must have done what a
+    lesson says to bear it out. Measure `precedent` 1.1.0.
     """
 
-    def __init__(self, candidate: Candidate, view: Mapping[str, Any], alike: int) -> None:
+    def __init__(self, candidate: Candidate, view: Mapping[str, Any], alike: int, enough: int = _NEVER) -> None:
         self.candidate = candidate
         self.view = view
         self.alike = alike
+        self.enough = enough
         self.failure_id: str = candidate.record["failure_id"]
 
     @cached_property
@@ -186,7 +193,7 @@ class Precedents:
             self.candidate.scope.relation(Scope.parse(lesson["scope"])),
             said.polarity,
             said.numbers,
-            entry["id"] in self.candidate.recalled,
+            entry["id"] in self.candidate.recalled | self.candidate.beside,
             bool(entry.get("red_flag", False)),
             any(independent(self.candidate.origin, origin) for origin in entry.get("origins", ())),
         )
@@ -263,10 +270,70 @@ class Precedents:
 
     @cached_property
     def repositories(self) -> int:
-        """Distinct repositories other than the candidate's own in which lessons or held candidates say the same."""
-        agreeing = (*self._agreeing_origins(explained=False), *self._agreeing)
+        """Distinct repositories beside the candidate's own in which lessons or held candidates say the same, or runs did it."""
+        did = (entry["origin"] for entry in self._agreeing_successes)
+        agreeing = (*self._agreeing_origins(explained=False), *self._agreeing, *did)
         own = _told(self.candidate.origin)[1] if agreeing else ""
         return len({_told(origin)[1] for origin in agreeing} - {"", own}) if own else 0
+
+    # -- successes ---------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _agreeing_successes(self) -> list[Mapping[str, Any]]:
+        """The independent runs that did what the candidate says under its condition, without repeats of a recall.
+
+        The condition is the declared scope without what binds it to a place: what went well elsewhere may widen it.
+        """
+        failures = {entry["failure_id"]: entry for entry in self._failures if not self._repeats(entry)}
+        condition = Scope.of(term for term in self.candidate.scope.terms if term.key not in _PLACES)
+        return [
+            entry
+            for entry in self.view.get("successes", ())
+            if entry["failure_id"] in failures
+            and independent(self.candidate.origin, entry["origin"])
+            and condition.fit(_place_of_entry(failures[entry["failure_id"]])).fit == "holds"
+            and done(self.candidate.statement, texts_of(entry["said"])) >= self.enough
+        ]
+
+    @cached_property
+    def successes(self) -> int:
+        """Independent runs after earlier failures of the signature that did what the candidate says."""
+        found = self._agreeing_successes
+        return many_independent(self.candidate.origin, (entry["origin"] for entry in found)) if found else 0
+
+    @cached_property
+    def success_ids(self) -> tuple[str, ...]:
+        """The ids of the runs that `successes` counts, those that are repeats of each other too."""
+        return tuple(entry["success_id"] for entry in self._agreeing_successes)
+
+    @cached_property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """Every lesson that explains this failure, beside the run that went well in the end; by id."""
+        record = self.candidate.record
+        said = texts_of([str(item["text"]) for item in record.get("successful_trajectory") or ()])
+        if not said or record["outcome"] != "resolved":
+            return ()
+        return tuple(self._witness(peer, said) for peer in self.peers if peer.same_signature)
+
+    def _witness(self, peer: Peer, said: Sequence[str]) -> Witness:
+        entry = next(entry for entry in self.view["lessons"] if entry["id"] == peer.lesson)
+        lesson, origins = entry["lesson"], entry.get("origins", ())
+        return Witness(
+            peer.lesson,
+            Scope.parse(lesson["scope"]).fit(self.place).fit,
+            done(lesson["statement"], said),
+            self._recalled_alike(lesson["statement"]),
+            peer.red_flag,
+            bool(origins) and all(independent(self.candidate.origin, origin) for origin in origins),
+        )
+
+    def _recalled_alike(self, statement: str) -> bool:
+        """Return whether a lesson that says the same was given to this session, or one that the view does not hold."""
+        from .similarity import similarity
+
+        given = self.candidate.recalled | self.candidate.beside
+        held = {entry["id"]: entry["lesson"]["statement"] for entry in self.view["lessons"]}
+        return any(name not in held or similarity(statement, held[name]) >= self.alike for name in given)
 
     # -- counterexamples ---------------------------------------------------------------------------------------------------------
 
@@ -320,7 +387,7 @@ class Precedents:
 
         Where no other typed term stays, the language of the project bounds it.
         """
-        kept = [term for term in self.candidate.scope.terms if term.key not in {"repo", "task", "path"}]
+        kept = [term for term in self.candidate.scope.terms if term.key not in _PLACES]
         if not any(term.key for term in kept):
             kept += [term for term in self.place.typed if term.key == "lang"]
         wider = Scope.of(kept)

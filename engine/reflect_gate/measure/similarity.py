@@ -19,7 +19,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ._english import ACTION_VERBS, word_set
-from .text import terms, terms_once, words
+from .text import terms, terms_of_words, terms_once, words
 
 __all__ = ["SEARCH_LIMIT", "act_terms", "search_words", "similarity"]
 
@@ -46,7 +46,7 @@ _SWAPPED_THING, _SWAPPED_ACT, _SURPLUS = 12, 2, 1
 @cache
 def act_terms() -> frozenset[str]:
     """Return the terms that are no things."""
-    return frozenset().union(*map(terms, (*ACTION_VERBS, *_TRADE)))
+    return terms_of_words((*ACTION_VERBS, *_TRADE))
 
 
 class _Terms(NamedTuple):

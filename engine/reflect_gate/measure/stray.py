@@ -37,7 +37,7 @@ _MIN_TERMS = 2
 _MIN_STATED = 3
 _MIN_ANCHORED = 3
 _SENTENCES = 1_024
-_END = re.compile(r"(?<=[.!?;])\s|[\n。！？।؟۔]")
+_END = r"(?<=[.!?;])\s|[\n。！？।؟۔]"
 _CODE = frozenset("=(){}[]<>_`#|\\/")
 _MARKUP = frozenset("#-*+|>")
 _MAX_SIGNS = 2
@@ -64,7 +64,7 @@ def _world() -> Any:
 
 
 def _sentences(text: str) -> list[str]:
-    return [part for part in _END.split(encodable(text), _SENTENCES) if part and not part.isspace()]
+    return [part for part in re.split(_END, encodable(text), maxsplit=_SENTENCES) if part and not part.isspace()]
 
 
 def _is_foreign(sentence: str) -> bool:

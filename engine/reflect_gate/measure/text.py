@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ._english import ACTION_VERBS, STOP_WORDS, TELLING_WORDS
 
@@ -30,6 +30,7 @@ __all__ = [
     "placed_words",
     "split_words",
     "terms",
+    "terms_of_words",
     "terms_once",
     "words",
 ]
@@ -147,18 +148,23 @@ def words(text: str) -> list[str]:
 
 
 @cache
-def _stemmer() -> Callable[[str], str]:
+def _stemmer() -> Any:
     """Return the Snowball stemmer for English."""
     import Stemmer
 
     # `_stem` keeps what was stemmed; the stemmer needs no memory of its own.
-    stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
+    return Stemmer.Stemmer("english", 0)
+
+
+@cache
+def _stem_word() -> Callable[[str], str]:
+    stem: Callable[[str], str] = _stemmer().stemWord
     return stem
 
 
 @lru_cache(maxsize=32_768)
 def _stem(word: str) -> str:
-    return _stemmer()(word) if len(word) in _STEM_RANGE and word.isascii() and word.isalpha() else word
+    return _stem_word()(word) if len(word) in _STEM_RANGE and word.isascii() and word.isalpha() else word
 
 
 def _parts(word: str) -> list[str]:
@@ -226,6 +232,11 @@ def terms(text: str) -> frozenset[str]:
 def terms_once(text: str) -> frozenset[str]:
     """Return the distinct content terms of a text that no other measure reads, so that nothing is kept of it."""
     return _terms(split_words(text))
+
+
+def terms_of_words(known: Iterable[str]) -> frozenset[str]:
+    """Return the distinct content terms of words of small ASCII letters, all at once: every start reads hundreds of them."""
+    return frozenset(_stemmer().stemWords([word for word in known if len(word) in _STEM_RANGE and word not in STOP_WORDS]))
 
 
 # -- language --------------------------------------------------------------------------------------------------------------------

@@ -220,6 +220,7 @@ def _written(considered: Considered, bundle: Bundle, get: Get) -> _Written:
         drafts.hold(decision)
         drafts.contradiction(decision, held=True)
     drafts.counterexamples()
+    drafts.successes(decision)
     return _Written(drafts, action, lesson_id)
 
 

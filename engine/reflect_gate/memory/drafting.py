@@ -19,7 +19,7 @@ from ..measure.precedent import place_of
 from ..measure.scope import Scope
 from ..measure.similarity import similarity
 from ..measure.stance import stance
-from ..stages.generalize import CONTRADICTED
+from ..stages.generalize import BORNE_OUT, CONTRADICTED
 
 if TYPE_CHECKING:
     from reflect_store import Draft, Row, StoreView
@@ -62,6 +62,8 @@ class Drafts:
         self.place = place_of(record, self.origin)
         self.falsified: list[str] = []
         """The lessons that this failure is a counterexample to."""
+        self.merged: str | None = None
+        """The lesson that the candidate was merged into."""
         self.found: list[Draft] = []
 
     def _add(self, type_: str, payload: Mapping[str, Any]) -> None:
@@ -89,6 +91,21 @@ class Drafts:
                 self._add("evidence-added", {"lesson_id": entry["id"], "origin": self.origin, **grounds})
                 self.falsified.append(entry["id"])
 
+    def successes(self, decision: Decision) -> None:
+        """Add the run that went well in the end to the lessons that a rule says it bears out, but for the one merged into."""
+        success = _success_id(decision.failure_id)
+        for finding in decision.findings:
+            row = self.get("lessons", finding["about"]) if finding["reason"] == BORNE_OUT else None
+            if row is None or row["id"] == self.merged or success in row["lesson"]["derived_from"]["successes"]:
+                continue
+            grounds = {**_NO_GROUNDS, "successes": [success]}
+            self._add("evidence-added", {"lesson_id": row["id"], "origin": self.origin, **grounds, "rule": _rule(finding)})
+
+    def _given(self) -> set[str]:
+        """Return the lessons that the session of the failure had been given, into the attempt or beside it."""
+        names = (*self.request.get("recalled", ()), *self.request.get("recalled_beside", ()))
+        return {self._standing_for(name) for name in names}
+
     def _standing_for(self, name: str) -> str:
         row = self.get("lessons", name)
         return name if row is None else str(successor_in_words(row, self.get)["id"])
@@ -112,8 +129,11 @@ class Drafts:
         row = successor_in_words(row, self.get)
         grounds = {field: lesson[field] for field in ("evidence", "counterexamples")}
         named = {"lesson_id": row["id"], "decision_id": decision.decision_id, "failure_id": decision.failure_id}
-        payload = {**named, "signature": decision.signature, "origin": self.origin, **grounds, **lesson["derived_from"]}
+        # A session that repeats a lesson which it was given is no other place where that was learned.
+        origin = {} if row["id"] in self._given() else self.origin
+        payload = {**named, "signature": decision.signature, "origin": origin, **grounds, **lesson["derived_from"]}
         self._add("lesson-merged", payload)
+        self.merged = row["id"]
         if row["standing"] == "retired":
             # What was falsified does not come back because it is said again: it is for a person to see.
             reason = "a candidate that says what this retired lesson said was admitted"
@@ -193,8 +213,8 @@ class Drafts:
 def happened(request: Mapping[str, Any], record: Record, context: Mapping[str, Any], get: Get) -> list[Draft]:
     """Return the events of a failure and of the successful run that came with it, each only where it is not recorded yet.
 
-    `request` brings `record`, and optionally `project` and `recalled`; `record` is the same one, prepared, and `context` what its
-    signature was made from.
+    `request` brings `record`, and optionally `project`, `recalled` and `recalled_beside`; `record` is the same one, prepared, and
+    `context` what its signature was made from.
     """
     found = []
     origin: dict[str, str] = dict(request.get("project") or {})
@@ -206,11 +226,17 @@ def happened(request: Mapping[str, Any], record: Record, context: Mapping[str, A
         recalled = list(request.get("recalled", ()))
         found.append(draft("termination-recorded", {**payload, **where, "recalled": recalled}))
     trajectory = record["successful_trajectory"]
-    success = "success-" + hashlib.sha256(failure.encode()).hexdigest()[:24]
+    success = _success_id(failure)
     if trajectory and get("successes", success) is None:
-        payload = {"success_id": success, "trajectory": trajectory, "origin": origin, "failure_id": failure}
+        # What went well with a lesson at hand that came after the failure bears nothing out elsewhere.
+        place: dict[str, str] = {} if request.get("recalled_beside") else origin
+        payload = {"success_id": success, "trajectory": trajectory, "origin": place, "failure_id": failure}
         found.append(draft("success-recorded", payload))
     return found
+
+
+def _success_id(failure_id: str) -> str:
+    return "success-" + hashlib.sha256(failure_id.encode()).hexdigest()[:24]
 
 
 def _alike(bundle: Bundle) -> int:

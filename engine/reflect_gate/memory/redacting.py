@@ -16,7 +16,7 @@ __all__ = ["Redacted", "redact"]
 
 _KEPT = frozenset(
     {"id", "ids", "failure_id", "component", "kind", "oracle", "outcome", "evidence_ids", "cited", "recalled", "language"}
-    | {"signature", "prior_reflection_id", "store_view"}
+    | {"recalled_beside", "signature", "prior_reflection_id", "store_view"}
 )
 """Keys whose values are names or words of a fixed list; a store view holds what was redacted when it was stored."""
 

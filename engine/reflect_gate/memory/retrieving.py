@@ -6,28 +6,27 @@ give the same answer to the byte. The memory of what a session was already given
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .._canonical import digest
+from .._canonical import plain_digest
+from .._hashing import sha256
 from ..errors import ReflectGateError
-from ..measure._errortext import read_error
 from ..measure.likeness import asked
 from ..measure.scope import KEYS, Scope, implied
 from ..measure.similarity import search_words
 from ..measure.text import encodable
 from ..runtime import Runtime, runtime
 from ..stages import retrieve as stage
-from ..stages._signature import signature
 from ..stages.retrieve import CAP, Match, Proposal, Task
 
 if TYPE_CHECKING:
     from reflect_store import Found, Head, Store
 
+    from ..measure._errortext import ErrorText
     from ..policy import Bundle
 
 __all__ = ["CAP", "DEFAULT_LIMIT", "Query", "Recalled", "Shown", "log", "retrieve"]
@@ -39,7 +38,7 @@ _FIRST: Final = 8
 """Matches that the rules see at first where no rule hears of two: the rest only where these do not fill the answer."""
 
 _LINE: Final = 4_096
-_LANGUAGE: Final = re.compile(r"[a-z0-9][a-z0-9+#.-]{0,63}")
+_LANGUAGE: Final = r"[a-z0-9][a-z0-9+#.-]{0,63}"
 
 _WEIGHTS: Final = {
     "task": "retrieval.task_weight",
@@ -79,7 +78,7 @@ class Query(NamedTuple):
             "commit": self.commit[:_LINE],
             "task": self.task,
             "session": self.session[:_LINE],
-            "language": language if _LANGUAGE.fullmatch(language) else "",
+            "language": language if language and re.fullmatch(_LANGUAGE, language) else "",
         }
         return {key: value for key, value in known.items() if value}
 
@@ -108,6 +107,7 @@ class Shown(NamedTuple):
             "place": match.place / 100,
             "likeness": match.likeness.share / 100,
             "words": match.likeness.words,
+            "tags": match.tags,
             "score": match.score / 100,
         }
 
@@ -161,8 +161,7 @@ class Recalled(NamedTuple):
 def _read(query: Query) -> tuple[Scope, tuple[str, ...], str]:
     """Return the place, the parts of what is said, and the signature."""
     hints = Scope.parse(" ".join(query.hints))
-    tags = " ".join(term.value for term in hints.terms if not term.key)
-    read = read_error(query.error) if query.error.strip() else None
+    read, computed = _read_error(query.error) if query.error.strip() else (None, "")
     known = [
         ("task", query.task),
         *(("path", path) for path in query.paths),
@@ -171,8 +170,22 @@ def _read(query: Query) -> tuple[Scope, tuple[str, ...], str]:
         ("lang", query.language),
         *((term.key, term.value) for term in hints.typed),
     ]
-    computed = signature(read.error_class, read.message, read.site)["signature"] if read else ""
+    tags = " ".join(_tags(query))
     return Scope.place(known), (query.error, tags, query.hypothesis, query.text), query.signature or computed
+
+
+def _read_error(text: str) -> tuple[ErrorText, str]:
+    """Return what an error text says, and its signature."""
+    from ..measure._errortext import read_error
+    from ..stages._signature import signature
+
+    read = read_error(text)
+    return read, signature(read.error_class, read.message, read.site)["signature"]
+
+
+def _tags(query: Query) -> list[str]:
+    """Return the hints that are no scope terms."""
+    return [term.value for term in Scope.parse(" ".join(query.hints)).terms if not term.key]
 
 
 def _weights(bundle: Bundle) -> dict[str, int]:
@@ -236,7 +249,7 @@ def _held_out(share: Decimal, task: str, shown: Iterable[Shown]) -> tuple[str, .
 
 
 def _draw(task: str, lesson_id: str) -> Decimal:
-    hashed = hashlib.sha256(f"{task}\0{lesson_id}".encode("utf-8", "replace")).digest()
+    hashed = sha256(f"{task}\0{lesson_id}".encode("utf-8", "replace"))
     return Decimal(int.from_bytes(hashed[:4], "big")) / Decimal(2**32)
 
 
@@ -254,7 +267,8 @@ def retrieve(store: Store, query: Query, bundle: Bundle, *, limit: int = DEFAULT
         raise ReflectGateError("retrieval-limit", f"between 1 and {CAP} lessons can be asked for, not `{limit}`")
     query = query.readable()
     place, parts, known = _read(query)
-    task = Task(place, asked(parts), _weights(bundle))
+    hints = frozenset(stage.tag_of(hint) for hint in _tags(query))
+    task = Task(place, asked(parts), _weights(bundle), hints, _hundredths(str(bundle.setting("retrieval.tag_weight"))))
     words = search_words("\n".join(parts))
     if not (words or place.terms or known):
         raise ReflectGateError("retrieval-empty", "the query has no word, no place and no signature")
@@ -276,13 +290,13 @@ def _as_proposed(matches: Sequence[Match], proposals: Sequence[Proposal]) -> lis
 
 
 def _answer(head: Head, query: Query, bundle: Bundle, answer: Recalled) -> Recalled:
-    asked_for = digest(list(query))
+    asked_for = plain_digest(query)
     share = Decimal(str(bundle.setting("retrieval.holdout")))
     withheld = _held_out(share, query.task or query.session or asked_for, answer.shown) if share else ()
     kept = tuple(entry for entry in answer.shown if entry.match.lesson_id not in withheld)
     # The head makes a later retrieval of the same things another one: each is recorded by itself.
     parts = [head.hash, asked_for, bundle.digest, len(answer.shown)]
-    return answer._replace(retrieval_id=digest(parts)[:32], query=asked_for, shown=kept, withheld=withheld)
+    return answer._replace(retrieval_id=plain_digest(parts)[:32], query=asked_for, shown=kept, withheld=withheld)
 
 
 def log(store: Store, recalled: Recalled) -> bool:

@@ -1,8 +1,8 @@
 """Judging held candidates again once there is more to judge them by: what waited for evidence need not wait for good.
 
 A candidate is judged on the request that it was held with, and on what the store shows today. It is looked at again where more
-independent failures or repositories speak for it than when it was judged, or a lesson that it contradicted is out of use. Where
-it still does not earn a place, nothing is written.
+independent failures, successes or repositories speak for it than when it was judged, or a lesson that it contradicted is out of
+use. Where it still does not earn a place, nothing is written.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _grown(store: Store, row: Row, held: Kept, bundle: Bundle) -> bool:
 
 
 def _counts(known: Precedents) -> tuple[int, ...]:
-    return known.independent, known.repositories, known.agreeing, known.corroborating
+    return known.independent, known.repositories, known.agreeing, known.corroborating, known.successes
 
 
 def _view(store: Store, request: Mapping[str, Any], bundle: Bundle) -> StoreView:

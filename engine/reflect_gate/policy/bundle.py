@@ -104,15 +104,15 @@ class Trial(NamedTuple):
     digest: str
     program: Program
     rulesets: tuple[RuleSet, ...]
-    generated: str | CodeType = ""
+    generated: str | bytes | CodeType = ""
 
 
 class Bundle(NamedTuple):
     """Everything that decides: compiled rules, lexicons, settings, limits, engine. Equal digests decide alike.
 
-    `generated` is the compiled engine's Python, as text or as code, empty where none was generated; it follows
-    from `program`, so it is not digested. `trial` is there where experimental rules look on; `renamed` maps old names of rules to
-    live ones.
+    `generated` is the compiled engine's Python, as text, as code or as code that `marshal` wrote, empty where none was generated;
+    it follows from `program`, so it is not digested. `trial` is there where experimental rules look on; `renamed` maps old names
+    of rules to live ones.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Bundle(NamedTuple):
     engine: Literal["durable", "compiled"]
     cross_check: bool
     measures: Mapping[str, str]
-    generated: str | CodeType = ""
+    generated: str | bytes | CodeType = ""
     trial: Trial | None = None
     renamed: Mapping[str, str] = {}
     notices: tuple[Notice, ...] = ()

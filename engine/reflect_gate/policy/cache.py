@@ -1,8 +1,8 @@
 """Compiled bundles kept between processes, so that a start costs no YAML, no resolving and no compiling.
 
 An entry is named by everything that a load is asked with. It holds the digests of every file that the bundle was built from,
-and is used only while all of them still stand. Entries are plain JSON under the digest of their bytes, in a folder and files that
-only the user may write, since an entry carries code: whatever is not exactly so is ignored and built again.
+and is used only while all of them still stand. Entries are JSON and code under the digest of their bytes, in a folder and files
+that only the user may write, since an entry carries code: whatever is not exactly so is ignored and built again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .._reading import loads
 from ..config import cache_dir
 from ..errors import ReflectGateError
 from .bundle import Bundle, LoadRequest
-from .codec import KeptLexicons, decode_bundle, encode_bundle
+from .codec import KeptLexicons, decode_bundle, encode_bundle, marshalled
 
 if TYPE_CHECKING:
     from .build import Inputs
@@ -49,11 +49,11 @@ def fetch(request: LoadRequest) -> tuple[str, Bundle | None]:
         data = _read(cache_folder() / key)
         if data is None:
             return key, None
-        head, _, lexicons = data.partition(b"\n")
+        head, lexicons, code = data.split(b"\n", 2)
         entry = loads(head)
         if entry["form"] != _FORM or entry["key"] != key or not _current(entry):
             return key, None
-        return key, decode_bundle(entry["bundle"], KeptLexicons(lexicons))
+        return key, decode_bundle(entry["bundle"], KeptLexicons(lexicons), code)
     except Exception:  # noqa: BLE001 - whatever is wrong with an entry, the bundle is built from its files
         return key, None
 
@@ -68,9 +68,10 @@ def keep(key: str, bundle: Bundle, inputs: Inputs) -> None:
 
         encoded = encode_bundle(bundle)
         lexicons = encoded.pop("lexicons")
+        del encoded["code"]
         entry = {"form": _FORM, "key": key, "files": inputs.files, "folders": inputs.folders, "bundle": encoded}
-        # A line of its own, which only those read that match phrases.
-        data = orjson.dumps(entry) + b"\n" + orjson.dumps(lexicons)
+        # Apart, since not every process matches phrases and runs rules.
+        data = b"\n".join((orjson.dumps(entry), orjson.dumps(lexicons), marshalled(bundle.generated)))
         temporary = folder / f".{key[:16]}.{os.getpid()}.{os.urandom(8).hex()}"
         try:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)

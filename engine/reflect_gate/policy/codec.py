@@ -20,7 +20,7 @@ from ..errors import Source
 from .bundle import Bundle, Change, Group, Lexicon, Notice, RuleSet, Setting, SettingValue, Trial
 from .model import Head, Join, Pattern, Program, Rule, Stratum, Test, TypeDecl
 
-__all__ = ["KeptLexicons", "decode_bundle", "encode_bundle", "encode_program"]
+__all__ = ["KeptLexicons", "decode_bundle", "encode_bundle", "encode_program", "marshalled"]
 
 _JOIN: Final = "j"
 _LIST: Final = "l"
@@ -63,8 +63,13 @@ def _encode_trial(trial: Trial) -> dict[str, object]:
     }
 
 
-def _kept(generated: str | CodeType) -> str:
-    return b2a_base64(marshal.dumps(_code(generated)), newline=False).decode()
+def marshalled(generated: str | bytes | CodeType) -> bytes:
+    """Return the generated engine as the bytes of its code."""
+    return generated if isinstance(generated, bytes) else marshal.dumps(_code(generated))
+
+
+def _kept(generated: str | bytes | CodeType) -> str:
+    return b2a_base64(marshalled(generated), newline=False).decode()
 
 
 def _code(generated: str | CodeType) -> CodeType:
@@ -176,8 +181,11 @@ class KeptLexicons(Mapping[str, Lexicon]):
         return len(self._found)
 
 
-def decode_bundle(data: Mapping[str, Any], lexicons: Mapping[str, Lexicon] | None = None) -> Bundle:
-    """Return the bundle that `encode_bundle` made `data` of, with `lexicons` in place of its own; else any `Exception`."""
+def decode_bundle(data: Mapping[str, Any], lexicons: Mapping[str, Lexicon] | None = None, code: bytes = b"") -> Bundle:
+    """Return the bundle that `encode_bundle` made `data` of; any `Exception` where it did not.
+
+    With `lexicons` and `code` in place of its own, these are read when they are needed.
+    """
     return Bundle(
         name=data["name"],
         digest=data["digest"],
@@ -199,7 +207,7 @@ def decode_bundle(data: Mapping[str, Any], lexicons: Mapping[str, Lexicon] | Non
         engine=data["engine"],
         cross_check=data["cross_check"],
         measures=data["measures"],
-        generated=_loaded(data["code"]),
+        generated=code or _loaded(data["code"]),
         trial=None if data["trial"] is None else _trial(data["trial"]),
         renamed=data["renamed"],
         notices=tuple([Notice(code, message, Source(*origin)) for code, message, origin in data["notices"]]),

@@ -36,6 +36,7 @@ _PREFIX: Final = "rgt"
 _SECRET_BYTES: Final = 32
 _GIVEN: Final = re.compile(r"rgt_(?P<id>[0-9a-f]{8})_(?P<secret>[A-Za-z0-9_-]{43})")
 _KEPT: Final = re.compile(r"[0-9a-f]{64}")
+_MOMENT: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _OTHERS: Final = 0o022
 _NOBODY: Final = hashlib.sha256(b"nobody").hexdigest()
 
@@ -173,14 +174,17 @@ def _token(entry: object) -> Token | None:
     """Return the token of an entry, `None` where it is none."""
     if not isinstance(entry, dict) or set(entry) != set(Token._fields):
         return None
-    texts = [entry[key] for key in ("id", "name", "created", "hash")] + [entry["expires"] or ""]
-    scopes = entry["scopes"]
+    scopes, expires = entry["scopes"], entry["expires"]
+    texts = [entry[key] for key in ("id", "name", "created", "hash")]
     if not all(isinstance(text, str) for text in texts) or not isinstance(scopes, list) or not _KEPT.fullmatch(entry["hash"]):
+        return None
+    # Times are compared as texts: one of another form could lie in the future for ever.
+    if expires is not None and not (isinstance(expires, str) and _MOMENT.fullmatch(expires)):
         return None
     known = tuple(scope for scope in SCOPES if scope in scopes)
     if len(known) != len(scopes):
         return None
-    return Token(entry["id"], entry["name"], known, entry["created"], entry["expires"], entry["hash"])
+    return Token(entry["id"], entry["name"], known, entry["created"], expires, entry["hash"])
 
 
 class Tokens:

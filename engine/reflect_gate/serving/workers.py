@@ -20,15 +20,21 @@ _BUSY: Final = "more requests wait than the server takes: try again"
 
 class _Job(Generic[T]):
     def __init__(self, work: Callable[[Desk], T]) -> None:
-        self.work = work
+        self._work: Callable[[Desk], T] | None = work
         self.future: Future[T] = Future()
+        # A request that was given up while it waited keeps its place until a thread comes to it, and not its body.
+        self.future.add_done_callback(self._let_go)
+
+    def _let_go(self, _: Future[T]) -> None:
+        self._work = None
 
     def run(self, desk: Desk) -> None:
         """Do it, unless whoever asked has gone."""
-        if not self.future.set_running_or_notify_cancel():
+        work = self._work
+        if work is None or not self.future.set_running_or_notify_cancel():
             return
         try:
-            found = self.work(desk)
+            found = work(desk)
         except BaseException as error:  # noqa: BLE001 - whatever it is belongs to whoever waits
             self.future.set_exception(error)
         else:

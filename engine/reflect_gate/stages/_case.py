@@ -78,9 +78,12 @@ class Case:
             record=self.record,
             origin=self.request.get("project") or {},
             recalled=frozenset(self.request.get("recalled", ())),
+            beside=frozenset(self.request.get("recalled_beside", ())),
         )
         alike = self.bundle.settings.get("generalization.min_similarity")
-        return Precedents(candidate, self.request.get("store_view") or {}, int(alike.value * 100) if alike else _NEVER)
+        enough = self.bundle.settings.get("generalization.min_done")
+        shares = (int(setting.value * 100) if setting else _NEVER for setting in (alike, enough))
+        return Precedents(candidate, self.request.get("store_view") or {}, *shares)
 
     @cached_property
     def explaining(self) -> Sequence[str]:

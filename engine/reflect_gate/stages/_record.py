@@ -39,7 +39,17 @@ __all__ = [
 
 RECORD_KEYS = ("failure_id", "outcome", "traces", "diagnosis", "repair_delta", "successful_trajectory")
 
-CONTEXT_KEYS = ("task", "repository", "language", "commit", "session", "recalled", "error", "failing_action_seq")
+CONTEXT_KEYS = (
+    "task",
+    "repository",
+    "language",
+    "commit",
+    "session",
+    "recalled",
+    "recalled_beside",
+    "error",
+    "failing_action_seq",
+)
 """What a termination says beyond its record; of these only `error` is read here, for the diagnosis."""
 
 OUTCOMES = ("resolved", "escalated")

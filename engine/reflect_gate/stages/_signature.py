@@ -23,7 +23,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._canonical import digest
+from .._canonical import plain_digest
 from ..measure._errortext import read_error
 from ..measure._pattern import Pattern
 
@@ -229,7 +229,7 @@ def signature(error_class: str, message: str, site_text: str) -> SignatureContex
     """
     name, form, place = _class_form(error_class), template(message), site(site_text)
     return {
-        "signature": digest([name, form, place]),
+        "signature": plain_digest([name, form, place]),
         "class": name,
         "template": form,
         "site": place,

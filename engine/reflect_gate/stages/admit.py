@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from .._hashing import sha256
 from ..facts import Fact
 from ..measure.backing import backing_facts
 from ._case import Case, Judgement, Stage
@@ -27,7 +27,7 @@ def _lesson_id(case: Case) -> str:
     if merged:
         return str(merged)
     text = "\0".join((case.outputs["ledger"]["signature"], case.reflection["candidate_lesson"].strip()))
-    return "lesson-" + hashlib.sha256(text.encode()).hexdigest()[:24]
+    return "lesson-" + sha256(text.encode()).hex()[:24]
 
 
 def conclude(case: Case, judgement: Judgement) -> Mapping[str, Any]:

@@ -12,16 +12,22 @@ from typing import Any
 from ..facts import Fact
 from ._case import Case, Judgement, Stage
 
-__all__ = ["CONTRADICTED", "STAGE", "conclude", "measure"]
+__all__ = ["BORNE_OUT", "CONTRADICTED", "STAGE", "SUCCEEDED", "conclude", "measure"]
 
 CONTRADICTED = frozenset(("contradiction", "contradiction_flagged"))
 """Reasons whose findings are about the lesson that the candidate contradicts."""
+
+BORNE_OUT = "borne_out"
+"""The reason of findings about a lesson that the run that went well in the end bears out."""
+
+SUCCEEDED = "agreeing_successes"
+"""The reason of a finding that earlier runs did what the candidate says."""
 
 _FALSIFIED = frozenset(("narrowed", "counterexample", "counterexample_flagged"))
 
 
 def measure(case: Case) -> list[Fact]:
-    """Return the `scope`, `store` and `precedent` facts, and a `peer` fact for each lesson of the view."""
+    """Return the `scope`, `store` and `precedent` facts, a `peer` fact for each lesson of the view, and the `witness` facts."""
     scope, known = case.precedents.candidate.scope, case.precedents
     facts: list[Fact] = [
         ("scope", scope.breadth, len(scope.terms)),
@@ -34,9 +40,11 @@ def measure(case: Case) -> list[Fact]:
             len(known.counterexamples),
             known.uncovered,
             known.broader,
+            known.successes,
         ),
     ]
     facts += [("peer", *peer) for peer in known.peers]
+    facts += [("witness", *witness) for witness in known.witnesses]
     return facts
 
 

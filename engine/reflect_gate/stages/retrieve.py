@@ -9,15 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import orjson
-
-from ..facts import Fact
+from .._reading import loads
 from ..measure.likeness import Asked, Likeness, said
 from ..measure.scope import Fit, Scope, fits
+from ..measure.similarity import act_terms
+from ..measure.text import terms_once
 
-__all__ = ["CAP", "COMPARED", "NAME", "Match", "Proposal", "Said", "Task", "Worth", "conclude", "facts", "measure", "read"]
+if TYPE_CHECKING:
+    from ..facts import Fact
+
+__all__ = [
+    "CAP",
+    "COMPARED",
+    "NAME",
+    "Match",
+    "Proposal",
+    "Said",
+    "Task",
+    "Worth",
+    "conclude",
+    "facts",
+    "measure",
+    "read",
+    "tag_of",
+]
 
 NAME = "retrieve"
 
@@ -25,18 +42,29 @@ CAP = 5
 """Lessons at most, whatever is asked for (S2 3.8)."""
 
 
-COMPARED = ("words", "score")
+COMPARED = ("words", "tags", "hinted", "score")
 """The fields of a `match` fact that comparing two texts tells; everything else is known without."""
 
-Worth: TypeAlias = Callable[[Sequence[Fact]], Iterable[bool]]
+Tag: TypeAlias = frozenset[str]
+"""A tag or a hint as it is compared: its content terms."""
+
+MOST_TAGS = 2
+"""Tags of a lesson that add to its score: one that has every word for a tag must not outdo the others by them."""
+
+Worth: TypeAlias = "Callable[[Sequence[Fact]], Iterable[bool]]"
 
 
 class Task(NamedTuple):
-    """What is known of a task: its place, what it says, and what each key of the place weighs in hundredths."""
+    """What is known of a task: its place, what it says, and what each key of the place weighs in hundredths.
+
+    `hints` are the tags that it is asked for by, and `tag` is what a tag that it names weighs.
+    """
 
     place: Scope
     asked: Asked
     weights: Mapping[str, int]
+    hints: frozenset[Tag] = frozenset()
+    tag: int = 0
 
 
 class Said(NamedTuple):
@@ -47,6 +75,7 @@ class Said(NamedTuple):
     type: str
     red_flag: bool
     in_use: bool
+    tags: tuple[Tag, ...] = ()
 
 
 class Proposal(NamedTuple):
@@ -64,18 +93,25 @@ class Proposal(NamedTuple):
     @property
     def lesson(self) -> Mapping[str, Any]:
         """The lesson itself."""
-        found: Mapping[str, Any] = orjson.loads(self.held)["lesson"]
+        found: Mapping[str, Any] = loads(self.held)["lesson"]
         return found
 
 
 class Match(NamedTuple):
-    """A proposal measured against the task; `place` and `score` in hundredths, `share` of the best index score in thousandths."""
+    """A proposal measured against the task; `place` and `score` in hundredths, `share` of the best index score in thousandths.
+
+    `tags` are those of the lesson that the task names, `tagged` is what they weigh together, and `hinted` says that every hint is
+    one of them.
+    """
 
     proposal: Proposal
     fit: Fit
     place: int
     likeness: Likeness
     share: int
+    tags: int = 0
+    tagged: int = 0
+    hinted: bool = False
 
     @property
     def lesson_id(self) -> str:
@@ -84,8 +120,8 @@ class Match(NamedTuple):
 
     @property
     def score(self) -> int:
-        """How well the lesson matches: its likeness, and the weight of what holds of its scope on top."""
-        return min(100, self.likeness.share + self.place)
+        """How well the lesson matches: its likeness, and the weight of what holds of its scope and of its tags on top."""
+        return min(100, self.likeness.share + self.place + self.tagged)
 
     @property
     def order(self) -> tuple[bool, int, str]:
@@ -101,12 +137,14 @@ _scope = lru_cache(maxsize=4_096)(Scope.parse)
 @lru_cache(maxsize=4_096)
 def read(held: bytes) -> Said:
     """Return what is measured of a lesson, from its row."""
-    row = orjson.loads(held)
+    row = loads(held)
     lesson = row["lesson"]
     scope = _scope(lesson["scope"])
     free = " ".join([term.value for term in scope.terms if not term.key])
     text = f"{lesson['statement']}\n{free}" if free else lesson["statement"]
-    return Said(scope, text, lesson["type"], bool(row["envelope"]["red_flag"]), row["standing"] == "active")
+    envelope = row["envelope"]
+    tags = tuple(dict.fromkeys(map(tag_of, envelope.get("tags", ()))))
+    return Said(scope, text, lesson["type"], bool(envelope["red_flag"]), row["standing"] == "active", tags)
 
 
 _part = lru_cache(maxsize=4_096)(said)
@@ -121,8 +159,24 @@ def _placed(proposal: Proposal, task: Task, fit_of: Callable[[Scope], Fit], best
     return Match(proposal, fit, min(100, weight), _NOTHING, max(1, min(1_000, share)))
 
 
+def tag_of(word: str) -> Tag:
+    """Return a tag or a hint as it is compared: `large-files` is `large file`; one without a content term is itself."""
+    return terms_once(word.replace("-", " ").replace("_", " ")) or frozenset((word.casefold(),))
+
+
+def _named(tag: Tag, task: Task) -> bool:
+    """Return whether a task names a tag: as a hint, or with all its words in one part, if they are not words of every trade."""
+    return tag in task.hints or (not tag <= act_terms() and any(tag <= part.terms for part in task.asked.parts))
+
+
 def _compared(match: Match, task: Task) -> Match:
-    return Match(match.proposal, match.fit, match.place, task.asked.like(_part(match.proposal.said.text)), match.share)
+    proposal, tags = match.proposal, match.proposal.said.tags
+    likeness = task.asked.like(_part(proposal.said.text))
+    if not tags:
+        return Match(proposal, match.fit, match.place, likeness, match.share)
+    named = sum(_named(tag, task) for tag in tags)
+    hinted = bool(task.hints) and task.hints <= set(tags)
+    return Match(proposal, match.fit, match.place, likeness, match.share, named, task.tag * min(named, MOST_TAGS), hinted)
 
 
 def measure(proposals: Iterable[Proposal], task: Task, worth: Worth | None = None) -> list[Match]:
@@ -153,9 +207,11 @@ def facts(matches: Iterable[Match]) -> list[Fact]:
             proposal.said.type,
             proposal.said.red_flag,
             proposal.said.in_use,
+            tags,
+            hinted,
         )
         for match in matches
-        for proposal, fit, place, likeness, _ in (match,)
+        for proposal, fit, place, likeness, _, tags, _, hinted in (match,)
     ]
 
 

@@ -20,6 +20,8 @@ _DEFAULTS: Final = {
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "5",
+    # Also where something was sent and never acknowledged, of which the signs of life take no notice; milliseconds.
+    "tcp_user_timeout": "120000",
     "client_encoding": "utf8",
 }
 

@@ -38,8 +38,9 @@ _SPARE: Final = 16
 
 
 def _cache() -> Path:
-    if named := os.environ.get(CACHE_VARIABLE):
-        return Path(named).expanduser()
+    named = Path(os.environ.get(CACHE_VARIABLE, "")).expanduser()
+    if named.is_absolute():
+        return named
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
     windows = sys.platform == "win32"

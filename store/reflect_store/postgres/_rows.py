@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
-from .._cursor import cursor_of, position
-from .._sql import queries
+from .._cursor import FIRST, LAST, cursor_of, position
+from .._sql import queries, row_statement
 from ..errors import Place, StoreError
 from ..events import GENESIS, Event, Head, canonical
 from ..protocol import Page, Row
@@ -20,25 +20,10 @@ from ._session import Session
 
 __all__ = ["Chain", "PostgresRows", "PostgresTransaction"]
 
-_FIRST: Final = ("", "", "")
-# Above every time, id and key that there can be.
-_LAST: Final = ("\U0010ffff", "", "")
 _MOST_KEPT: Final = 4_096
 _LONGEST: Final = 256
 _EVENTS: Final = queries("postgresql/events")
-
-
-@functools.cache
-def _statement(name: str, table: TableName, where: tuple[str, ...] = ()) -> str:
-    columns = TABLES[table].columns
-    return queries("postgresql/rows")[name].format(
-        table=table,
-        columns="".join(f", {column}" for column in columns),
-        marks=", %s" * len(columns),
-        sets="".join(f", {column} = excluded.{column}" for column in columns),
-        where="".join(f" AND {column} = %s" for column in where),
-        column="".join(where[:1]),
-    )
+_statement: Final = functools.partial(row_statement, "postgresql/rows", "%s")
 
 
 def _looked_up(value: str) -> str:
@@ -109,7 +94,7 @@ class PostgresRows:
 
     def select(self, table: TableName, where: Mapping[str, str], after: str | None, limit: int, newest: bool) -> Page:
         """Return rows in the order of time, event and key."""
-        start = position(after) if after is not None else _LAST if newest else _FIRST
+        start = position(after) if after is not None else LAST if newest else FIRST
         statement = _statement("select_newest" if newest else "select_oldest", table, tuple(where))
         found = self._session.ask(statement, (*start, *map(_looked_up, where.values()), limit + 1))
         taken = found[:limit]

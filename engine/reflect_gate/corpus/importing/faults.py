@@ -62,6 +62,8 @@ def document_fault(path: str) -> ReflectGateError | None:
     except json.JSONDecodeError as error:
         said = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}".replace("`", "'")
         return ReflectGateError("document-syntax", said, Source(path, error.lineno, error.colno))
+    except ValueError:
+        return ReflectGateError("document-number", "not JSON: a number with too many digits", Source(path))
     except RecursionError:
         return ReflectGateError("document-depth", "nested too deep", Source(path))
     return None
