@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reflect_gate import Bundle
-from reflect_gate.ab.chains import Chain, Step, chained, replay
+from reflect_gate.ab.chains import Chain, End, Step, chained, replay
 from reflect_gate.ab.comparing import Plan
 from reflect_gate.corpus.figures import Case
 
@@ -43,6 +43,32 @@ def test_the_same_lesson_is_not_stored_twice(quick: Bundle, request_document: di
     found = replay([step(request_document, number, after=True) for number in range(3)], quick)
     assert found.said["dedupe"] >= 1
     assert found.lessons == 1
+
+
+def test_a_world_says_how_attempts_end(quick: Bundle, request_document: dict[str, Any]) -> None:
+    """What a world says goes before what the log says, and it hears the lesson that was shown."""
+    heard: list[Sequence[str]] = []
+
+    def ends(_: Step, shown: Sequence[str]) -> End:
+        heard.append(shown)
+        return End("worse")
+
+    found = replay([step(request_document, number, after=True)._replace(case=None) for number in range(2)], quick, ends)
+    assert heard == [[request_document["reflection"]["candidate_lesson"]]]
+    assert [hurt for _, _, _, hurt in found.recalls] == [0, 1]
+
+
+def test_the_same_failure_with_a_lesson_at_hand_falsifies_it(quick: Bundle, request_document: dict[str, Any]) -> None:
+    """R-g1: the world meets the failure again, so that the lesson goes, and the lifecycle has had a say."""
+    request_document["reflection"]["scope"] = "error:TypeError"
+
+    def ends(met: Step, shown: Sequence[str]) -> End:
+        assert shown
+        record = {**met.request["record"], "failure_id": "checkout-again"}
+        return End("unchanged", met={**met.request, "record": record})
+
+    found = replay([step(request_document, number, after=True) for number in range(2)], quick, ends)
+    assert (found.said["lifecycle"], found.actions["lesson-retired"]) == (1, 1)
 
 
 def chain(recalls: Sequence[tuple[int, int, int]], lessons: int = 10, said: int = 20) -> Chain:

@@ -20,6 +20,7 @@ from reflect_gate.capture.capturing import capture
 from reflect_gate.capture.settings import Settings
 from reflect_gate.capture.working import Worker, is_parked, note_unreflected
 from reflect_gate.errors import ReflectGateError
+from reflect_gate.jobs import handle
 from reflect_gate.llm.journal import open_journal
 from reflect_store import StoreError
 from reflect_store.queue import FileQueue, Job, Parked, PermanentError, Skip, SystemClock, open_queue

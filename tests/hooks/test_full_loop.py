@@ -11,6 +11,7 @@ import pytest
 
 from reflect_gate.hooks import wiring
 from reflect_gate.hooks.running import Options, respond
+from reflect_gate.jobs import handle
 from reflect_store.queue import Skip, open_queue
 
 from ..capture.world import World

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -214,10 +215,10 @@ def test_an_installation_that_was_cut_short_can_be_ended(home: Path, where: Plac
     plan = planning.install(harness_of("claude-code"), where())
     real = files.write
 
-    def fails(path: Path, before: bytes | None, after: bytes | None, *, executable: bool = False) -> None:
+    def fails(path: Path, before: bytes | None, after: bytes | None, **more: Any) -> None:
         if path.suffix == ".md":
             raise ReflectGateError("cannot-write", "the disk is full")
-        real(path, before, after, executable=executable)
+        real(path, before, after, **more)
 
     with monkeypatch.context() as patched:
         patched.setattr(files, "write", fails)

@@ -257,14 +257,22 @@ def test_what_is_no_answer_is_an_error(run: Run, tmp_path: Path, answering: Answ
 
 @pytest.mark.parametrize(
     "leaf",
-    [{"line": "x"}, {"line": 1e300}, {"line": [1]}, {"code": "a\x1b[31m"}, {"code": "a\nerror: b"}],
+    [
+        {"line": "x"},
+        {"line": 1e300},
+        {"line": -1},
+        {"column": 10**18},
+        {"line": [1]},
+        {"code": "a\x1b[31m"},
+        {"code": "a\nerror: b"},
+    ],
 )
 def test_a_problem_of_another_form_is_no_answer(run: Run, tmp_path: Path, answering: Answering, leaf: dict[str, object]) -> None:
     """A place that is none, and a code that would be read as something else where it is printed."""
     error = {"code": "schema", "message": "no", "file": "", "line": 0, "column": 0, "pointer": "", **leaf}
     answering.answers = [(422, {}, json.dumps({"code": "schema", "errors": [error]}).encode())]
     done = run("capture", written(tmp_path, "failure.json", FAILURE), "--server", answering.url)
-    assert (done.code, "[server-answer]" in done.err or "e+300" in done.err) == (1, True)
+    assert (done.code, "[server-answer]" in done.err) == (1, True)
 
 
 @pytest.mark.parametrize("changed", [{"exit_code": 2}, {"exit_code": 5}, {"status": "kept"}, {"lesson": 1}, {"more": 1}])

@@ -90,6 +90,7 @@ def test_a_foreign_file_is_left_alone(path: Path) -> None:
     path.parent.mkdir()
     path.write_text("# notes\n")
     refused(path, "store-foreign", create=True)
+    assert path.read_text() == "# notes\n"
     path.unlink()
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE notes (text)")

@@ -37,6 +37,7 @@ _ATTEMPTS: Final = 5
 _LONGEST_WAIT: Final = 10.0
 _HERE: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _AGAIN: Final = frozenset({"server-busy", "server-rate"})
+_MOST_LINES: Final = 2**31
 _CODE: Final = re.compile(r"[a-z0-9-]{1,64}")
 
 _ANSWERS: Final[Mapping[str, str]] = {
@@ -213,16 +214,22 @@ class Server:
         try:
             errors = [self._leaf(entry) for entry in problem["errors"]]
             return errors[0] if len(errors) == 1 else ReflectGateErrors(errors)
-        except (KeyError, TypeError, IndexError, ValueError, OverflowError):
+        except (KeyError, TypeError, IndexError, ValueError):
             return ReflectGateError("server-answer", f"`{self._shown}` refuses, and does not say why as reflect-gate does")
 
     def _leaf(self, entry: Mapping[str, Any]) -> ReflectGateError:
         file = self._name if entry["file"] in {"request", "termination"} else str(entry["file"])
-        source = Source(file, int(entry["line"]), int(entry["column"]), str(entry["pointer"]))
+        source = Source(file, _place(entry["line"]), _place(entry["column"]), str(entry["pointer"]))
         code = str(entry["code"])
         if not _CODE.fullmatch(code):
             raise ValueError(code)
         return ReflectGateError(code, str(entry["message"]), source if any(source) else None)
+
+
+def _place(number: object) -> int:
+    if isinstance(number, int) and 0 <= number < _MOST_LINES:
+        return number
+    raise ValueError(number)
 
 
 def judge_there(entry: Entry, name: str, server: Server, flags: Mapping[str, bool]) -> Judged:

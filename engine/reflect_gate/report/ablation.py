@@ -10,7 +10,7 @@ from ._safe import plain
 from ._table import percent
 from .sheets import Sheet, markdown, text
 
-__all__ = ["ablation_markdown", "ablation_sheets", "ablation_text"]
+__all__ = ["ablation_markdown", "ablation_sheets", "ablation_text", "chains_sheet"]
 
 Document = Mapping[str, Any]
 
@@ -20,10 +20,13 @@ _COLUMNS_NOTE = (
     " precision"
 )
 _CHAIN_MEASURES = ("helped", "hurt", "shown")
-_CHAIN_NOTE = (
-    "helped and hurt: of all that was recalled, in per cent; shown: tasks that were shown a lesson; lessons: in use at the end;"
-    " the attempts of a log never saw what is recalled here, so that these figures show what has a say, not what lessons cause"
+_CHAIN_COLUMNS_NOTE = (
+    "helped and hurt: of all that was recalled, in per cent; shown: tasks that were shown a lesson; lessons: in use at the end"
 )
+_CHAIN_LOG_NOTE = (
+    "the attempts of a log never saw what is recalled here, so that these figures show what has a say, not what lessons cause"
+)
+_CHAIN_TITLE = "replayed in the order of the requests through a store"
 _QUIET = ("ADDITIVE", "unexercised")
 _FOUR = ("with", "without_first", "without_second", "without_both")
 _PAIRS_NOTE = (
@@ -65,7 +68,7 @@ def ablation_sheets(document: Document) -> list[Sheet]:
             sheets.append(Sheet(title, columns, rows, (2, 3), _silent(found) if kind == "rule" else ()))
     if document["pairs"] is not None:
         sheets.append(_pairs(document["pairs"]))
-    return [*sheets, *([_chains(document["chains"])] if document["chains"] is not None else [])]
+    return [*sheets, *([chains_sheet(document["chains"])] if document["chains"] is not None else [])]
 
 
 def _pairs(told: Document) -> Sheet:
@@ -107,7 +110,8 @@ def _points(measure: Document) -> str:
     return f"{measure['value'] * 100:+.1f} ({low * 100:+.1f} to {high * 100:+.1f})"
 
 
-def _chains(rows: Sequence[Document]) -> Sheet:
+def chains_sheet(rows: Sequence[Document], title: str = _CHAIN_TITLE, notes: Sequence[str] = (_CHAIN_LOG_NOTE,)) -> Sheet:
+    """Return the table of a replay in the order of time; `notes` say what it cannot show."""
     shown = []
     for row in rows:
         cells = [f"{percent(row[name]['with']).strip()} → {percent(row[name]['without']).strip()}" for name in _CHAIN_MEASURES]
@@ -115,7 +119,7 @@ def _chains(rows: Sequence[Document]) -> Sheet:
         inert = "inert; " if row["inert"] else ""
         shown.append((plain(row["name"]), row["verdict"], str(row["fired"]), *cells, lessons, inert + row["why"]))
     columns = ("left out", "verdict", "said", *_CHAIN_MEASURES, "lessons", "why")
-    return Sheet("replayed in the order of the requests through a store", columns, shown, (2,), (_CHAIN_NOTE,))
+    return Sheet(title, columns, shown, (2,), (_CHAIN_COLUMNS_NOTE, *notes))
 
 
 def _inert(document: Document) -> list[str]:
