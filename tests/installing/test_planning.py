@@ -125,6 +125,23 @@ def test_no_regular_file_is_read(home: Path, where: Place) -> None:
     assert waited < 5
 
 
+@pytest.mark.parametrize("text", ["{s}{{}}", '{{"hooks":\n{s}{{}}}}', '{{\n{s}"hooks": {{\n"a": []}}}}'])
+def test_a_file_does_not_grow_by_its_indentation(text: str, home: Path, where: Place) -> None:
+    """Every line that is put in is indented like those around it, which a checkout may have made as wide as it likes."""
+    file = settings(home, text.format(s=" " * 100_000))
+    planning.install(harness_of("claude-code"), where()).carry_out()
+    assert file.stat().st_size < 1_000_000
+    file.write_bytes(file.read_bytes() + b"\n")
+    planning.uninstall(harness_of("claude-code"), where()).carry_out()
+    assert json.loads(file.read_text("utf-8")) == json.loads(text.format(s=""))
+
+
+def test_what_could_not_be_read_again_is_not_written(home: Path, where: Place) -> None:
+    """A file that is as large as it may be has no room for a hook."""
+    settings(home, "{}".rjust(files.MOST_BYTES))
+    assert refused(where()).code == "settings-size"
+
+
 @posix
 def test_modes_are_kept_and_copies_are_no_wider(home: Path, where: Place) -> None:
     """Settings hold keys: 0600 stays 0600, for the copy too."""

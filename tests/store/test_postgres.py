@@ -18,6 +18,7 @@ from reflect_store.addresses import shown
 from reflect_store.postgres._address import read_address
 from reflect_store.postgres._errors import translated
 from reflect_store.postgres._session import Session
+from reflect_store.postgres._store import PostgresStore
 
 from ..postgres_server import Server
 from .stores import Told
@@ -72,6 +73,13 @@ def test_what_is_no_address_is_not_repeated(url: str) -> None:
 def test_a_place_is_shown_without_its_password(url: str | Path, told: str) -> None:
     """What a configuration report may print, without a driver."""
     assert shown(url) == told
+
+
+def test_what_is_sent_into_silence_is_given_up(kept: EventStore) -> None:
+    """Signs of life are no help while something that was sent is not acknowledged; an address may say how long it is."""
+    assert isinstance(kept, PostgresStore)
+    assert kept.backend.address.parameters["tcp_user_timeout"] == "120000"
+    assert read_address("postgresql://h/db?tcp_user_timeout=7", 1).parameters["tcp_user_timeout"] == "7"
 
 
 def test_an_unknown_database_holds_no_store(postgres: Server) -> None:

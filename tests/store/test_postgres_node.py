@@ -163,6 +163,18 @@ def test_a_cache_that_is_no_folder_is_done_without(kept: EventStore, cache: Path
     assert kept.status().indexed == 0
 
 
+def test_the_working_directory_holds_no_cache(tenants: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative folder would lie in whatever repository is being worked on, which could bring an index of its own."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("REFLECT_GATE_CACHE", "cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    with tenants.store() as store:
+        store.append([Told.admitted("l-1")])
+        store.search(SearchQuery(("pool",)))
+    assert not list((tmp_path / "work").iterdir())
+
+
 def test_a_transaction_that_is_behind_sees_its_own_state(tenants: Tenants, kept: EventStore) -> None:
     """R-h1: what another process of the node knows already is left out, and so is what is out of use where this one stands."""
     names(kept, "generator")

@@ -11,7 +11,7 @@ BULK_CODES: Final[Mapping[str, str]] = {
     "bulk-extra": "the extra `scale` is not installed",
     "bulk-input": "what is to be judged is no Parquet, holds no `request` column of text, or changed during the run",
     "bulk-row": "a row holds no request",
-    "bulk-out": "the folder of the outcome is, or lies in, that of the requests, or holds parts of something else",
+    "bulk-out": "the folder of the outcome is, or lies in, that of the requests, or holds what no replay of these wrote",
     "bulk-part": "a finished part is not what its worker wrote",
     "bulk-unfinished": "the outcome of a replay that did not come to its end is asked for",
     "bulk-scheduler": "the scheduler cannot be reached, or was lost",

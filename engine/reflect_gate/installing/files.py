@@ -13,7 +13,7 @@ from typing import Final
 
 from ..errors import ReflectGateError, Source
 
-__all__ = ["MOST_BYTES", "backup_of", "decoded", "digest", "encoded", "guarded", "made", "read", "swept", "write"]
+__all__ = ["MOST_BYTES", "backup_of", "bounded", "decoded", "digest", "encoded", "guarded", "made", "read", "swept", "write"]
 
 MOST_BYTES: Final = 8 * 1_048_576
 
@@ -45,9 +45,14 @@ def read(file: Path) -> bytes | None:
         return None
     except OSError as error:
         raise ReflectGateError("cannot-read", f"cannot be read: {(error.strerror or '').lower()}", Source(str(file))) from None
+    bounded(data, file)
+    return data
+
+
+def bounded(data: bytes, file: Path) -> None:
+    """Raise `settings-size` for more bytes than a file may have."""
     if len(data) > MOST_BYTES:
         raise ReflectGateError("settings-size", f"has more than {MOST_BYTES} bytes", Source(str(file)))
-    return data
 
 
 def _at_once(path: str, flags: int) -> int:

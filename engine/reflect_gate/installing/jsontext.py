@@ -20,6 +20,10 @@ Way: TypeAlias = Sequence[str | int]
 """Names and positions that lead from the root to a value."""
 
 _INDENT: Final = re.compile(r"\n([ \t]+)[^ \t\r\n]")
+_WIDEST: Final = 16
+_DEEPEST: Final = 1_024
+"""Characters of one step of indentation and of all: each line that is put in repeats it, and a file could grow without end."""
+
 _REST_OF_LINE: Final = re.compile(r"(?:[ \t]*/\*[^\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 
 
@@ -153,9 +157,9 @@ def _on_one_line(text: str, node: Node) -> bool:
 
 def _lead_of(text: str, place: int) -> str:
     line = text[text.rfind("\n", 0, place) + 1 : place]
-    return line[: len(line) - len(line.lstrip(" \t"))]
+    return line[: len(line) - len(line.lstrip(" \t"))][:_DEEPEST]
 
 
 def _unit(text: str) -> str:
     found = _INDENT.search(text)
-    return found.group(1) if found else "  "
+    return found.group(1) if found and len(found.group(1)) <= _WIDEST else "  "

@@ -122,6 +122,8 @@ def install(harness: Harness, where: Where) -> Plan:
                 _occupied(part, file, notes)
                 continue
             after = _installed(part, before, file)
+            # What could not be read again could not be taken out again either.
+            files.bounded(after, file)
             changes.append(Change(file, part, before, after, _remembered(part, file, before, after, known)))
         except ReflectGateError as error:
             errors.append(error)
