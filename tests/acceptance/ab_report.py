@@ -3,7 +3,8 @@
 usage: ab_report.py [--corpora DIR] [--jobs N] [--resamples N] [-o docs/ab-report.md]
 
 The page holds figures and names alone, no text of a corpus. `CONTESTS` are decided in order: a bundle that wins takes the place
-of the one before. The part of the tasks that is kept apart is printed last. The rows of assay-gate need the extra `bench`.
+of the one before. The part of the tasks that is kept apart is printed last. The rows of assay-gate need the extra `bench`. The
+script fails where the ablation, or that of the made world (`chain_world.py`), says DELETE without a line in `argued.yaml`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from pathlib import Path
 from typing import Any, Final
 
 if __package__:
-    from . import baselines, refusals, scored, tuning
+    from . import argued, baselines, chain_world, refusals, scored, tuning
     from .corpora import folder
 else:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    from tests.acceptance import baselines, refusals, scored, tuning
+    from tests.acceptance import argued, baselines, chain_world, refusals, scored, tuning
     from tests.acceptance.corpora import folder
 
 from reflect_gate import load_bundle
@@ -116,7 +117,21 @@ def page(corpora: Path, jobs: int, resamples: int) -> str:
                 *more,
             ]
         )
-        return _page(contests, beside, bare, json.loads(ablation.read_bytes()), _further(corpora, jobs, resamples))
+        return _page(
+            contests, beside, bare, json.loads(ablation.read_bytes()), _further(corpora, jobs, resamples), (jobs, resamples)
+        )
+
+
+def left_in(ablation: Mapping[str, Any], jobs: int, resamples: int) -> list[Sheet]:
+    """Return the table of the made world, and what stays though a table says DELETE.
+
+    Raises:
+        ValueError: `argued.yaml` does not fit the tables.
+    """
+    world = chain_world.made()
+    found, rows = chain_world.table(world, Plan(resamples=resamples), jobs=jobs)
+    tables = {"ablation": ablation["rows"], "chains": ablation["chains"], "world": rows}
+    return [chain_world.sheet(world, found, rows), argued.argued(tables, argued.read())]
 
 
 def _further(corpora: Path, jobs: int, resamples: int) -> tuple[list[list[Sheet]], list[list[Sheet]]]:
@@ -139,6 +154,7 @@ def _page(
     bare: Mapping[str, Any],
     ablation: Mapping[str, Any],
     further: tuple[Sequence[Sequence[Sheet]], Sequence[Sequence[Sheet]]],
+    effort: tuple[int, int],
 ) -> str:
     outcomes = "\n".join(f"{number}. {_outcome(one)}" for number, one in enumerate(contests, 1))
     intro = INTRO.format(mark=MARK, name=shipped(contests, BASELINE), contests=outcomes)
@@ -153,6 +169,8 @@ def _page(
         f"`{bare['arms']['a']['name']}` rejects {found['hits']} of {found['n']} as ungrounded (without the part kept apart)."
     )
     parts.append(ablation_markdown(ablation).rstrip("\n"))
+    for sheet in left_in(ablation, *effort):
+        parts += _parts([sheet], 2)
     for one in (*contests, *beside):
         parts.append(f"## Kept apart: {_title(one)}")
         parts += _parts(frozen_sheets(one), 3)
