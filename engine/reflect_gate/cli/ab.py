@@ -59,9 +59,12 @@ class _WithReport(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Import the verb below."""
+        if cmd_name != "report":
+            return None
         from .ab_report import report
 
-        return report if cmd_name == "report" else None
+        add_error_format(report)
+        return report
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return what the comparison takes."""
