@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from ._pattern import Pattern
+from ._pattern import Match, Pattern
 from .text import encodable
 
 __all__ = ["Saying", "sayings", "signs"]
@@ -30,13 +30,9 @@ _PASSIVE = (
 )
 _ACTIVE = rf"{_NEVER}(?P<does>call|invoke|use|define)s? (?:the )?(?:function |method |helper )?{_NAME.format('object')}{_END}"
 _BY = rf"{_NEVER}(?:access|call|invoke|use|apply|evaluate)s? (?:the )?(?:\w+ )?{_SPAN}"
-_USING = (
-    rf"{_NEVER}(?:convert|compute|check|compare|sort|return|calculate|access|pars)e?s? (?:\S+ ){{1,10}}using (?:the )?{_SPAN}"
-)
-_THROUGH = (
-    rf"{_NEVER}(?:convert|compute|check|compare|sort|return|calculate|access|pars)e?s? (?:\S+ ){{1,10}}(?:using|by calling|with) "
-    r"(?:the )?(?:built-in )?[`'\"]?(?P<through>[A-Za-z_][\w.]{1,63})\(\)"
-)
+_DOING = rf"{_NEVER}(?:convert|compute|check|compare|sort|return|calculate|access|pars)e?s? (?:\S+ ){{1,10}}"
+_USING = rf"{_DOING}using (?:the )?{_SPAN}"
+_THROUGH = rf"{_DOING}(?:using|by calling|with) (?:the )?(?:built-in )?[`'\"]?(?P<through>[A-Za-z_][\w.]{{1,63}})\(\)"
 _TESTED = rf"{_NEVER}(?:check|test|compare)s? (?:if|whether|that|for) (?P<tested>[^;\n]{{1,200}})"
 _QUOTED = Pattern(r"`(?P<code>[^`\n]{5,200})`")
 _CLAIM = Pattern(_PASSIVE, _ACTIVE, ignore_case=True)
@@ -70,9 +66,7 @@ def sayings(claim: str) -> tuple[Saying, ...]:
     text = encodable(claim[:_READ])
     found = []
     for sentence in text.replace("\n", ". ").split(". "):
-        for match in _CLAIM.finditer(sentence):
-            if _SUPPOSED.search(sentence[: match.start()]):
-                continue
+        for match in _stated(_CLAIM, sentence):
             passive = match.group("subject")
             verb = str(match.group("what") or match.group("does")).casefold()
             what = "call" if verb in _CALLS else "use" if verb in _USES else "define"
@@ -81,18 +75,22 @@ def sayings(claim: str) -> tuple[Saying, ...]:
     return tuple(found)
 
 
+def _stated(pattern: Pattern, sentence: str) -> Iterator[Match]:
+    """Yield the matches before which nothing supposes or prescribes."""
+    return (match for match in pattern.finditer(sentence) if not _SUPPOSED.search(sentence[: match.start()]))
+
+
 def _denied(sentence: str) -> Iterator[Saying]:
     """Yield what a sentence denies of expressions, of calls by name and of tests that it quotes; not how it was done."""
-    for match in _DENIED_SPAN.finditer(sentence):
-        if not _SUPPOSED.search(sentence[: match.start()]):
-            yield Saying(str(match.group("span") or match.group("spanned")), "use", held=False)
-    for match in _DENIED_CALL.finditer(sentence):
-        if not _SUPPOSED.search(sentence[: match.start()]) and not _MANNER.search(match.group()):
+    for match in _stated(_DENIED_SPAN, sentence):
+        yield Saying(str(match.group("span") or match.group("spanned")), "use", held=False)
+    for match in _stated(_DENIED_CALL, sentence):
+        if not _MANNER.search(match.group()):
             yield Saying(str(match.group("through")).rpartition(".")[2], "call", held=False)
-    for match in _DENIED_TEST.finditer(sentence):
+    for match in _stated(_DENIED_TEST, sentence):
         quoted = [str(code.group("code")) for code in _QUOTED.finditer(match.group("tested"))]
         expressions = [code for code in quoted if not code.isidentifier()]
-        if expressions and not _SUPPOSED.search(sentence[: match.start()]) and not _MANNER.search(match.group()):
+        if expressions and not _MANNER.search(match.group()):
             yield Saying(expressions[-1], "use", held=False)
 
 
