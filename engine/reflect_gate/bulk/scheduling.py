@@ -28,6 +28,13 @@ _ADDRESSES: Final = ("tcp://", "tls://")
 _SECONDS: Final = 30
 """How long a scheduler at an address may take to answer."""
 
+_SETTINGS: Final = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # Looks at what a worker does a hundred times a second, for a dashboard that is not there.
+    "distributed.worker.profile.enabled": False,
+}
+
 Run: TypeAlias = Callable[[Sequence[Task]], Iterator[tuple[int, Done]]]
 """Does tasks, and yields the number of each with what came of it, in whatever order they end."""
 
@@ -91,7 +98,7 @@ def _client(distributed: Any, name: str, jobs: int) -> Iterator[Any]:
 
     with (
         tempfile.TemporaryDirectory(prefix="reflect-gate-", ignore_cleanup_errors=True) as folder,
-        dask.config.set({"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}),
+        dask.config.set(_SETTINGS),
         _cluster(distributed, jobs, folder) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
