@@ -193,6 +193,35 @@ def test_runs_of_one_instance_are_one_group(sample: Callable[[str], str]) -> Non
     )
 
 
+def test_trials_of_one_run_are_one_session_and_other_runs_are_others(rows: Rows) -> None:
+    """What a run repeats is no independent failure; another run, model, strategy or task is one, and no run tells nothing."""
+    again = programming(1, id="again", trial=1)
+    others = [programming(1, id=f"other-{key}", **{key: "another"}) for key in ("run", "model", "strategy", "source", "task_id")]
+    found = records("reflexion", rows(programming(1), again, *others, programming(1, id="unknown", run=None)))
+    sessions = [one["termination"]["project"].get("session") for one in found]
+    assert sessions[0] == sessions[1] is not None
+    assert len(set(sessions)) == 2 + len(others)
+    assert sessions[-1] is None
+
+
+@pytest.mark.parametrize(("name", "convert"), [("hotpot", exam.convert), ("who-and-when", attribution.convert)])
+def test_every_form_of_rows_tells_its_session(name: str, convert: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """A run is told in one way by all logs."""
+    row = FORM_ROWS[name]
+    assert "session" not in convert({**row, "run": ""}).get("project", {})
+    told = {convert({**row, "run": run})["project"]["session"] for run in ("first", "second")}
+    assert len(told) == 2
+
+
+def test_a_failure_of_a_run_is_of_its_session(sample: Callable[[str], str]) -> None:
+    """Failures of one run are one session, whatever its file is called."""
+    run = Path(sample("swe-agent"))
+    told = {one["termination"]["project"]["session"] for one in records("swe-agent", str(run))}
+    assert len(told) == 1
+    moved = records("swe-agent", str(run.rename(run.with_name("acme__shop-17.traj"))))
+    assert moved[0]["termination"]["project"]["session"]
+
+
 def test_each_failed_test_of_a_report_is_a_failure(sample: Callable[[str], str]) -> None:
     """A test that passed is none, and what one test said is no evidence for another."""
     found = records("junit", sample("junit"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from .._canonical import digest
 from ..errors import ReflectGateError, Source
 
-__all__ = ["CONFIDENCE_NOT_STATED", "ITEM_TEXT_LIMIT", "needed", "text"]
+__all__ = ["CONFIDENCE_NOT_STATED", "ITEM_TEXT_LIMIT", "needed", "project", "text"]
 
 ITEM_TEXT_LIMIT: Final = 65_536
 
@@ -32,3 +33,17 @@ def needed(row: Mapping[str, object], key: str) -> str:
     if not value.strip():
         raise ReflectGateError("corpus-bad-row", f"`{key}` is missing or blank", Source("row", pointer=f"/{key}"))
     return value
+
+
+_RUN: Final = ("source", "model", "strategy", "run")
+_DIGITS: Final = 16
+
+
+def project(row: Mapping[str, object], task: str, language: str = "") -> dict[str, str]:
+    """Return where a row's failure happened, without what it does not tell.
+
+    One run over one task is one session: what its trials carry along they repeat, and another run has seen nothing of it.
+    """
+    session = digest([*(text(row, key) for key in _RUN), task])[:_DIGITS] if text(row, "run").strip() else ""
+    told = (("language", language), ("task", task), ("session", session))
+    return {key: value for key, value in told if value}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..stages._record import assemble
-from ._rows import CONFIDENCE_NOT_STATED, ITEM_TEXT_LIMIT, needed, text
+from ._rows import CONFIDENCE_NOT_STATED, ITEM_TEXT_LIMIT, needed, project, text
 
 __all__ = ["convert"]
 
@@ -45,7 +45,8 @@ def convert(row: Mapping[str, object]) -> dict[str, Any]:
             "confidence": CONFIDENCE_NOT_STATED,
         },
     }
-    return {**request, "project": {"task": task}} if task else request
+    place = project(row, task)
+    return {**request, "project": place} if place else request
 
 
 def _item(name: str, field: str, component: int, kind: str, said: str) -> dict[str, object]:

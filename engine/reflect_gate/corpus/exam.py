@@ -16,7 +16,7 @@ from typing import Any
 from ..measure._pattern import Pattern
 from ..stages._record import assemble
 from ._reading import FIELD_LIMIT, Evidence, read_reflection
-from ._rows import CONFIDENCE_NOT_STATED, ITEM_TEXT_LIMIT, needed, text
+from ._rows import CONFIDENCE_NOT_STATED, ITEM_TEXT_LIMIT, needed, project, text
 
 __all__ = ["convert", "reflection_on"]
 
@@ -31,7 +31,8 @@ def convert(row: Mapping[str, object]) -> dict[str, Any]:
     record = assemble({"failure_id": failure_id, "outcome": "escalated", "traces": traces})
     task = "-".join(text(row, "task_id").split())
     request = {"record": record, "reflection": reflection_on(said, traces, f"task:{task}" if task else "")}
-    return {**request, "project": {"task": task}} if task else request
+    place = project(row, task)
+    return {**request, "project": place} if place else request
 
 
 def _traces(row: Mapping[str, object]) -> list[dict[str, object]]:

@@ -12,6 +12,8 @@ whether the chain ended well) is never looked at by `convert`; `labels` returns 
   `self_written`.
 - `confidence` is 0.5, which means "not stated": these texts carry no number.
 - `scope` is the task and language, and the error class where an exception was logged.
+- The session is the run (`source`, `model`, `strategy`, `run`) over the task, where `run` is told: its trials are no independent
+  failures, and those of another run are.
 - The reflection's fields are read from its sentences as `_reading` documents.
 """
 
@@ -24,7 +26,7 @@ from ..stages._record import assemble
 from ..types import FailureError, Item, Record
 from ._checks import Check, examples, oracle, parse_feedback
 from ._reading import Evidence, read_reflection
-from ._rows import CONFIDENCE_NOT_STATED, ITEM_TEXT_LIMIT, needed, text
+from ._rows import CONFIDENCE_NOT_STATED, ITEM_TEXT_LIMIT, needed, project, text
 
 __all__ = ["Labels", "Request", "convert", "labels"]
 
@@ -62,9 +64,9 @@ def convert(row: Mapping[str, object]) -> Request:
     checks = parse_feedback(text(row, "feedback"))[:CHECK_LIMIT]
     record = _record(failure_id, statement, attempt, checks)
     language, task = text(row, "lang"), text(row, "task_id")
-    project = {key: value for key, value in (("language", language), ("task", task)) if value}
     request: Request = {"record": record, "reflection": _reflection(reflection, record, checks, _scope(task, language, checks))}
-    return {**request, "project": project} if project else request
+    place = project(row, task, language)
+    return {**request, "project": place} if place else request
 
 
 def _record(failure_id: str, statement: str, attempt: str, checks: list[Check]) -> Record:

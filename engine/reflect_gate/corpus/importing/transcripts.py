@@ -70,9 +70,9 @@ def _failures(run: Transcript, place: Source, group: str, told: dict[str, Any]) 
     if run.forgotten:
         most = f"it has more than {_MOST_ENTRIES}"
         yield place.line, bad(f"the first {run.forgotten} entries of this run are not read: {most}", place.file, place.line)
-    session = Session(told["importer"], _fingerprint(group, run.entries))
-    for termination in terminations(run.entries, session, over=True, first_seq=run.forgotten):
-        yield place.line, _record(termination, group, told)
+    name = _fingerprint(group, run.entries)
+    for termination in terminations(run.entries, Session(told["importer"], name), over=True, first_seq=run.forgotten):
+        yield place.line, _record(termination, group, told, name)
 
 
 def read_evaluations(path: str) -> Iterator[Found]:
@@ -129,10 +129,10 @@ def read_report(path: str) -> Iterator[Found]:
         yield 0, _unread(path, junit.FORMAT.name)
 
 
-def _record(termination: dict[str, Any], group: str, told: dict[str, Any]) -> dict[str, Any]:
+def _record(termination: dict[str, Any], group: str, told: dict[str, Any], session: str = "") -> dict[str, Any]:
     evidence = {key: value for key, value in termination.items() if key not in CONTEXT_KEYS}
     project = {key: value for key in ("repository", "language", "commit") if (value := termination.get(key))}
-    request = {"record": assemble(evidence), "project": {**project, "task": group}}
+    request = {"record": assemble(evidence), "project": {**project, "task": group, **({"session": session} if session else {})}}
     resolved = termination["outcome"] == "resolved"
     later = Later(False, True, "executed", "same_run", basis="the same command passed") if resolved else Later(before=False)
     return corpus_record(request, group=group, later=later, provenance=told)
