@@ -65,6 +65,9 @@ class Record(NamedTuple):
             draft = self.file.with_name(f"{self.file.name}.{os.getpid()}.tmp")
             with open(draft, "wb", opener=_private) as stream:
                 stream.write(canonical_bytes(document))
+                stream.flush()
+                # The settings that it undoes are synced too: without it, nobody could tell whose lines are in them.
+                os.fsync(stream.fileno())
             draft.replace(self.file)
         except OSError as error:
             raise ReflectGateError("cannot-write", f"cannot write `{self.file}`: {(error.strerror or '').lower()}") from None
