@@ -85,6 +85,15 @@ def test_lines_become_row_groups(here: RunHere, tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "again.parquet") == pq.read_table(tmp_path / "out.parquet")
 
 
+def test_no_file_is_made_of_no_request(here: RunHere, tmp_path: Path) -> None:
+    """Where no line is good there is nothing to judge; exit code 3 as where some are bad."""
+    source = tmp_path / "requests.ndjson"
+    source.write_bytes(b"{\n[]\n")
+    ran = here("bulk", "convert", str(source), "-o", str(tmp_path / "out.parquet"))
+    assert (ran.code, "0 requests written" in ran.err) == (3, True)
+    assert list(tmp_path.iterdir()) == [source]
+
+
 def test_ab_says_the_same_of_parquet(here: RunHere, files: dict[str, str], tmp_path: Path) -> None:
     """The same report, byte for byte, and from its folder again without judging."""
     quick = ("--labels", files["labels"], "--resamples", "40", "--format", "json", *QUICK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reflect_store.queue import Claim, Job, Queue, QueueSettings, StoreError
+from reflect_store.queue.counters import Gauges
 
 from .model import FakeClock
 from .queues import Make, job, where
@@ -311,8 +312,29 @@ def test_lists_say_who_is_at_work(make: Make) -> None:
     worker.put(job(1))
     held = _claimed(worker)
     assert {row.id: row.busy for row in viewer.jobs()} == {job(0).id: held.id == job(0).id, job(1).id: held.id == job(1).id}
-    assert viewer.gauges() == (2, 2, 0)
-    assert worker.gauges() == (1, 2, 0)
+    assert viewer.gauges()[:3] == (2, 2, 0)
+    assert worker.gauges()[:3] == (1, 2, 0)
+
+
+def test_sizes_say_what_is_due_and_how_old(make: Make, clock: FakeClock) -> None:
+    """To another process too: what waits for its next attempt or is worked on is not ready; ages are those of the jobs."""
+    worker, viewer = make(), make()
+    assert viewer.gauges() == Gauges(0, 0, 0)
+    for number in range(4):
+        worker.put(job(number))
+        clock.sleep(10)
+    _claimed(worker).retry("busy", after=100)
+    _claimed(worker).dead("no use")
+    held = _claimed(worker)
+    found = viewer.gauges()
+    assert found._replace(oldest_job_age_seconds=0.0) == Gauges(3, 3, 1, queue_ready=1)
+    assert round(found.oldest_job_age_seconds) == 40
+    held.release()
+    clock.sleep(200)
+    assert viewer.gauges().queue_ready == 3
+    clock.sleep(7 * DAY)
+    worker.replay()
+    assert viewer.gauges() == Gauges(0, 0, 1, expired_size=3)
 
 
 @pytest.mark.parametrize("payload", [float("nan"), {1, 2}, object(), "x" * (16 * 1024 * 1024)])

@@ -329,3 +329,21 @@ def test_a_record_is_the_same_bytes_as_in_a_folder(database: Database) -> None:
             ((data,),) = connection.execute("SELECT record FROM reflect_gate_queue.jobs").fetchall()
     record = decode(bytes(data))
     assert (encode(record), record.job) == (bytes(data), job())
+
+
+def test_sizes_do_not_read_what_was_done(database: Database) -> None:
+    """A job is known for ever; how many wait is asked of indexes that hold no other."""
+    from reflect_store.queue.postgres.link import SQL
+
+    with database.connected() as connection:
+        connection.execute(
+            "INSERT INTO reflect_gate_queue.jobs (id, state, created, ended)"
+            " SELECT substr(md5(number::text), 1, 16), 'done', number, number FROM generate_series(1, 20000) AS number"
+        )
+        connection.execute("ANALYZE reflect_gate_queue.jobs")
+        for name in ("depth", "sizes"):
+            plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN {SQL[name]}".encode()))
+            assert "Seq Scan on jobs" not in plan, plan
+            assert "jobs_waiting" in plan
+    with database.open() as queue:
+        assert (queue.depth(), queue.gauges()) == (0, (0, 0, 0, 0, 0, 0.0))

@@ -9,7 +9,9 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from reflect_store import EventStore, Found, Head, SearchQuery, StoreError, memory_store, open_store
@@ -268,6 +270,22 @@ def test_a_follower_is_woken_by_a_writer(tenants: Tenants, kept: EventStore, cut
         finally:
             thread.join(patience)
         assert follower.status().indexed == 3
+
+
+def test_a_standby_is_followed_without_being_woken(kept: EventStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that takes no `LISTEN`, as during recovery, is looked at by the follower itself."""
+    plain = psycopg.Connection.execute
+
+    def recovering(self: psycopg.Connection[Any], query: Any, *rest: Any, **more: Any) -> Any:
+        if isinstance(query, psycopg.sql.Composed) and query.as_string(self).startswith("LISTEN"):
+            raise psycopg.errors.ReadOnlySqlTransaction("cannot execute LISTEN during recovery")
+        return plain(self, query, *rest, **more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", recovering)
+    followed = kept.follow(0.01)
+    assert next(followed).seq == 2
+    kept.append([Told.admitted("l-3")])
+    assert next(followed).seq == 3
 
 
 def test_a_store_in_a_file_is_not_followed() -> None:

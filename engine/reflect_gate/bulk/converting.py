@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -26,11 +26,15 @@ Row: TypeAlias = tuple[bytes, bytes | None]
 def write_requests(path: Path, rows: Iterable[Row], size: int = ROWS) -> int:
     """Write requests as a Parquet file, whole or not at all, in row groups of `size`; return how many there were.
 
-    The same rows give the same bytes, with the same version of pyarrow.
+    The same rows give the same bytes, with the same version of pyarrow. Of no row no file is made, and one that is there stays.
     """
     pa = arrow()
     schema = pa.schema([(REQUEST, pa.large_string()), (LABEL, pa.large_string())])
     count, iterator = 0, iter(rows)
+    first = next(iterator, None)
+    if first is None:
+        return 0
+    iterator = chain((first,), iterator)
     with drafted(path) as stream, parquet().ParquetWriter(stream, schema, compression="zstd", write_statistics=False) as writer:
         while batch := list(islice(iterator, size)):
             columns = [

@@ -7,11 +7,12 @@ and uses nothing of which the digest is another: the bundle holds code.
 from __future__ import annotations
 
 import hashlib
-import io
 import re
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -24,7 +25,7 @@ from .judging import Judge
 from .writing import write_whole
 
 if TYPE_CHECKING:
-    from reflect_store import EventStore
+    from reflect_store import EventStore, Head
 
     from ..policy import Bundle
 
@@ -145,19 +146,27 @@ def _copied(store: EventStore, out: Path) -> tuple[str, str]:
             if error.code != "store-unsupported":
                 raise
             head = _exported(store, target)
+        _settle(target)
         return str(head), _put(out, target.read_bytes())
 
 
-def _exported(store: EventStore, target: Path) -> Any:
-    """Make a file of the events of a store on a server; its chain is another, so the head told is that of the server's."""
+def _exported(store: EventStore, target: Path) -> Head:
+    """Make a file of the events of a store on a server, which are those of one tenant; return the end of its chain."""
     from reflect_store import open_store
 
-    events = io.BytesIO()
-    head = store.export(events)
-    events.seek(0)
-    with open_store(target, create=True) as copy:
-        copy.import_(events, "export")
+    # The events of a large store would not fit into memory beside everything else.
+    with tempfile.TemporaryFile(dir=target.parent) as events:
+        head = store.export(events)
+        events.seek(0)
+        with open_store(target, create=True) as copy:
+            copy.import_(events, "export")
     return head
+
+
+def _settle(target: Path) -> None:
+    """Let a copy be one file, whoever reads it: a log beside it needs memory that machines of a cluster do not share."""
+    with closing(sqlite3.connect(target)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
 
 
 def _opened(out: Path, digest: str) -> EventStore:

@@ -1,7 +1,7 @@
 """Metrics of a worker for Prometheus: the ten of S1, and what gate and model did (R-q10).
 
-Nothing is counted here: each scrape reads the queue's counters and sizes, what captures counted, and the day's outcomes. The only
-module that imports prometheus_client; a worker without `--metrics-port` does not.
+Nothing is counted here: each scrape reads the queue's counters and sizes, what captures counted, and the day's outcomes. A worker
+without `--metrics-port` does not import this, nor prometheus_client.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.metrics_core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from reflect_store import StoreError
 from reflect_store.queue.counters import BOUNDS
 
+from .gauging import QUEUE, Values, counted, put, sizes
 from .spending import Tail
-from .tally import counts
 
 if TYPE_CHECKING:
     from reflect_store.queue import Queue
@@ -31,13 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GATE", "QUEUE", "Metrics", "serve"]
 
-QUEUE: Final = "reflectgate_lessonq"
 GATE: Final = "reflectgate"
-"""How the names begin: of S1's ten metrics, and of the others."""
+"""How the names begin that are not the queue's."""
 
 _HOST: Final = "127.0.0.1"
 _LABEL: Final = 64
-_Values: TypeAlias = Mapping[tuple[str, ...], float]
 
 
 def serve(port: int, worker: Worker) -> int:
@@ -69,27 +67,22 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric as it stands."""
-        yield from self._put()
+        yield put(self._tallied)
         yield from self._worked()
         yield from self._sizes()
         yield from self._outcomes.metrics()
         yield from self._money()
 
-    def _put(self) -> Iterator[Metric]:
-        said = "What became of captures, over all processes of this machine since the queue was made."
-        found: _Values = {(name,): number for name, number in counts(self._tallied).items()}
-        yield _counted(f"{QUEUE}_enqueue", said, ("outcome",), found)
-
     def _worked(self) -> Iterator[Metric]:
         told = self._queue.counters
-        by_outcome: _Values = {(name,): count for name, count in told.attempts.copy().items()}
-        yield _counted(f"{QUEUE}_attempts", "Attempts by how they ended.", ("outcome",), by_outcome)
+        by_outcome: Values = {(name,): count for name, count in told.attempts.copy().items()}
+        yield counted(f"{QUEUE}_attempts", "Attempts by how they ended.", ("outcome",), by_outcome)
         yield self._lengths()
-        retries: _Values = {(str(number),): count for number, count in told.retries.copy().items()}
+        retries: Values = {(str(number),): count for number, count in told.retries.copy().items()}
         said = "Attempts that are made again, by the number of the one that failed."
-        yield _counted(f"{QUEUE}_retry", said, ("attempt",), retries)
+        yield counted(f"{QUEUE}_retry", said, ("attempt",), retries)
         for name, said in _TOTALS.items():
-            yield _counted(f"{QUEUE}_{name}", said, (), {(): getattr(told, name)})
+            yield counted(f"{QUEUE}_{name}", said, (), {(): getattr(told, name)})
 
     def _lengths(self) -> Metric:
         told = self._queue.counters
@@ -106,11 +99,10 @@ class Metrics(Collector):
 
     def _sizes(self) -> Iterator[Metric]:
         try:
-            sizes = self._queue.gauges()
+            found = self._queue.gauges()
         except StoreError:
             return
-        for name, said in _SIZES.items():
-            yield GaugeMetricFamily(f"{QUEUE}_{name}", said, value=float(getattr(sizes, name)))
+        yield from sizes(found)
 
     def _money(self) -> Iterator[Metric]:
         try:
@@ -132,11 +124,6 @@ _TOTALS: Final[Mapping[str, str]] = {
     "persist_failures": "Attempts whose result could not be kept.",
     "write_failures": "Changes of a record that could not be written down.",
     "unreadable": "Records that could not be read and were left where they are.",
-}
-_SIZES: Final[Mapping[str, str]] = {
-    "queue_depth": "Jobs that wait.",
-    "wal_segments": "Records of jobs that wait or are worked on.",
-    "dlq_size": "Dead letters.",
 }
 
 
@@ -184,24 +171,17 @@ class _Outcomes:
 
     def _families(self) -> Iterator[Metric]:
         said = "What came of failures: reflection, skip, violation, not_reflected, known."
-        yield _counted(f"{GATE}_failures", said, ("route", "kind", "trigger"), self._failures)
-        yield _counted(f"{GATE}_decisions", "Decisions of the gate.", ("route", "verdict", "reason"), self._decisions)
+        yield counted(f"{GATE}_failures", said, ("route", "kind", "trigger"), self._failures)
+        yield counted(f"{GATE}_decisions", "Decisions of the gate.", ("route", "verdict", "reason"), self._decisions)
         said = "Why a failure gave no candidate: the code of a violation, or why it was not reflected on."
-        yield _counted(f"{GATE}_no_candidate", said, ("route", "kind", "reason"), self._reasons)
-        yield _counted(f"{GATE}_model_calls", "Calls of the model that were answered.", ("model",), self._calls)
+        yield counted(f"{GATE}_no_candidate", said, ("route", "kind", "reason"), self._reasons)
+        yield counted(f"{GATE}_model_calls", "Calls of the model that were answered.", ("model",), self._calls)
         said = "Tokens as the server counted them; input is without what it had in its cache."
-        yield _counted(f"{GATE}_model_tokens", said, ("kind",), self._tokens)
-        yield _counted(f"{GATE}_model_cost_dollars", "Dollars that answered calls cost.", (), {(): float(self._dollars)})
-        yield _counted(f"{GATE}_model_call_seconds", "Seconds that answered calls took.", (), {(): self._seconds})
+        yield counted(f"{GATE}_model_tokens", said, ("kind",), self._tokens)
+        yield counted(f"{GATE}_model_cost_dollars", "Dollars that answered calls cost.", (), {(): float(self._dollars)})
+        yield counted(f"{GATE}_model_call_seconds", "Seconds that answered calls took.", (), {(): self._seconds})
 
 
 def _label(value: object) -> str:
     """Return the code at the beginning of a reason: what follows a colon differs from failure to failure."""
     return str(value or "").partition(":")[0].strip()[:_LABEL]
-
-
-def _counted(name: str, said: str, labels: tuple[str, ...], values: _Values) -> Metric:
-    family = CounterMetricFamily(name, said, labels=labels)
-    for told, value in values.items():
-        family.add_metric(list(told), value)
-    return family

@@ -50,7 +50,8 @@ _COULD_NOT_RUN = (
     frozenset({"bundle-unpack", "cannot-read", "cannot-write", "data-missing", "git-missing", "internal", "io"})
     | {f"store-{what}" for what in ("busy", "denied", "exists", "full", "io", "missing", "moved", "read-only", "unreachable")}
     | {f"bulk-{what}" for what in ("extra", "lost", "part", "scheduler", "worker")}
-    | {f"queue-{what}" for what in ("busy", "closed", "full-disk", "gone", "handler", "io", "latched", "read-only")}
+    | {f"queue-{what}" for what in ("busy", "closed", "denied", "full-disk", "gone", "handler", "io", "latched", "read-only")}
+    | {"queue-unreachable"}
 )
 
 

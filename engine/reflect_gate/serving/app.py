@@ -29,6 +29,7 @@ from .policies import WatchedPolicies
 from .problems import MEDIA, Problem, problem_of, refused
 from .routes import ROUTES, Route, parameters_of
 from .tokens import Token, Tokens
+from .watching import QueueWatch
 from .workers import Workers
 
 __all__ = ["Bounds", "Service"]
@@ -98,13 +99,18 @@ class Service:
         self._ready_lock = asyncio.Lock()
         self._held = 0
         self.draining = False
-        self.metrics = ServerMetrics(lambda: float(workers.waiting), self._loaded)
+        self._queue = QueueWatch()
+        self.metrics = ServerMetrics(lambda: float(workers.waiting), self._loaded, self._queue)
         self._own = {"/healthz": self._health, "/readyz": self._readiness, "/metrics": self._told, "/openapi.json": self._openapi}
         self.app = Starlette(
             routes=[Path_(route.path, functools.partial(self._handle, route), methods=[route.method]) for route in ROUTES],
             exception_handlers={HTTPException: self._astray},
         )
         self.app.router.redirect_slashes = False
+
+    def close(self) -> None:
+        """Release what was opened to be looked at."""
+        self._queue.close()
 
     # -- one request -----------------------------------------------------------------------------------------------------
 

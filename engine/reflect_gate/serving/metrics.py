@@ -1,4 +1,4 @@
-"""Metrics of the server for Prometheus; those of queue and model are the worker's."""
+"""Metrics of the server for Prometheus, and of the queue that it captures into; those of gate and model are the worker's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.registry import Collector
 
 __all__ = ["SERVER", "ServerMetrics"]
 
@@ -18,7 +19,7 @@ _BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 class ServerMetrics:
     """What a scrape is answered with; labels are routes, statuses and outcomes, never anything that a request says."""
 
-    def __init__(self, waiting: Callable[[], float], policies: Callable[[], float]) -> None:
+    def __init__(self, waiting: Callable[[], float], policies: Callable[[], float], queue: Collector | None = None) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             f"{SERVER}_requests", "Requests that were answered.", ("route", "status"), registry=self._registry
@@ -38,6 +39,8 @@ class ServerMetrics:
         gauge.set_function(waiting)
         gauge = Gauge(f"{SERVER}_policies_loaded", "1 while the policies load, else 0.", registry=self._registry)
         gauge.set_function(policies)
+        if queue is not None:
+            self._registry.register(queue)
 
     def count(self, route: str, status: int, seconds: float, said: str) -> None:
         """Count an answer; `said` is what came of the request, empty where it was not done."""

@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -115,9 +115,9 @@ def serve(plan: Plan, load: Callable[[], Bundle]) -> None:
     turn = threading.Lock()
     workers = Workers(plan.threads, plan.waiting, lambda: Desk(policies, turn))
     try:
-        service = Service(policies, tokens, workers, plan.bounds, plan.waiting)
         told = {"store": place, "bundle": bundle.name, "digest": bundle.digest, "tokens": tokens.required}
-        _Server(_config(service, plan), service, plan.delay, told).run(sockets=[listener])
+        with closing(Service(policies, tokens, workers, plan.bounds, plan.waiting)) as service:
+            _Server(_config(service, plan), service, plan.delay, told).run(sockets=[listener])
     finally:
         workers.close()
     log("ended")

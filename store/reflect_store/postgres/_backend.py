@@ -159,12 +159,17 @@ class PostgresBackend:
                     pass
 
     def _listen(self, connection: Connection) -> bool:
-        """Let the tenant's writers wake a connection; return false where nobody ever wrote, so that there is nothing to hear."""
+        """Let the tenant's writers wake a connection; return false where there is nothing to hear yet, or it is a standby."""
         with self.reading() as transaction:
             chain = transaction.chain()
-        if chain is not None:
+        if chain is None:
+            return False
+        try:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(chain.channel)))
-        return chain is not None
+        except psycopg.errors.ReadOnlySqlTransaction:
+            # It may become the primary one day, so that this is tried again.
+            return False
+        return True
 
     def indexed(self) -> Head | None:
         """Return the event that the search index of this node stands at, `None` where there is none."""

@@ -14,11 +14,23 @@ _EMPTY: Final = (0,) * (len(BOUNDS) + 1)
 
 
 class Gauges(NamedTuple):
-    """Sizes at a moment: jobs that wait, records in `wal/` (waiting or being worked on), dead letters."""
+    """Sizes at a moment.
+
+    Attributes:
+        queue_depth: jobs that wait, as this process knows: what another works on is among them.
+        wal_segments: jobs that wait or are worked on by anybody.
+        dlq_size: dead letters.
+        queue_ready: jobs that are due and that nobody works on.
+        expired_size: jobs that waited for too long.
+        oldest_job_age_seconds: how long ago the oldest job was put that waits or is worked on; 0 where there is none.
+    """
 
     queue_depth: int
     wal_segments: int
     dlq_size: int
+    queue_ready: int = 0
+    expired_size: int = 0
+    oldest_job_age_seconds: float = 0.0
 
 
 class Counters:

@@ -7,6 +7,7 @@ from typing import Self
 
 from ..errors import StoreError
 from . import shelves
+from .ages import Ages
 from .claims import FileClaim
 from .clock import Clock, SystemClock
 from .core import Core
@@ -65,6 +66,7 @@ class FileQueue:
         self.settings = settings
         self._clock = clock
         self._rng = rng
+        self._ages = Ages()
         try:
             self._core = Core(folder, settings, fs, clock)
         except OSError as error:
@@ -239,11 +241,19 @@ class FileQueue:
             return len(core.known())
 
     def gauges(self) -> Gauges:
-        """Return the sizes of the queue."""
+        """Return the sizes of the queue; where it holds very many jobs, ages are those of some of them."""
         core = self._open()
-        with core.told(), core.mutex:
-            records = len(core.known())
-            return Gauges(records - len(core.held), records, len(core.folders.ids("dlq")))
+        with core.told():
+            with core.mutex:
+                known, generation = core.known(), core.mutex.generation
+                count, names = len(known), self._ages.to_read(known, generation)
+                held, dead, expired = len(core.held), len(core.folders.ids("dlq")), len(core.folders.ids("expired"))
+                busy = sum(id_ in core.held or core.leases.busy(id_) for id_ in core.folders.ids("lease"))
+            if names is not None:
+                self._ages.look(core.folders, names, generation)
+        now = self._clock.wall()
+        ready = max(count - busy - self._ages.waiting(now, self.settings.longest), 0)
+        return Gauges(count - held, count, dead, ready, expired, max(self._ages.oldest(now), 0.0))
 
     def done(self, id_: str) -> bool:
         """Return whether a job is known to be done; a handler asks it before an effect that must not happen twice."""

@@ -77,9 +77,17 @@ FROM reflect_gate_queue.procrastinate_jobs WHERE status = 'todo' AND queue_name 
 UPDATE reflect_gate_queue.procrastinate_jobs SET scheduled_at = reflect_gate_queue.moment()
 WHERE id = ANY(%s) AND status = 'todo' AND scheduled_at > reflect_gate_queue.moment();
 
--- name: counts
-SELECT count(*) FILTER (WHERE state = 'waiting'), count(*) FILTER (WHERE state = 'dead')
-FROM reflect_gate_queue.jobs WHERE state IN ('waiting', 'dead');
+-- The partial indexes answer it, and not the table, which keeps every job that was ever done; so they do below, each part by itself.
+-- name: depth
+SELECT count(*) FROM reflect_gate_queue.jobs WHERE state = 'waiting';
+
+-- name: sizes
+SELECT (SELECT count(*) FROM reflect_gate_queue.jobs WHERE state = 'waiting'),
+    (SELECT count(*) FROM reflect_gate_queue.jobs WHERE state = 'dead'),
+    (SELECT count(*) FROM reflect_gate_queue.procrastinate_jobs WHERE status = 'todo' AND queue_name = 'reflect'
+        AND (scheduled_at IS NULL OR scheduled_at <= reflect_gate_queue.moment())),
+    (SELECT count(*) FROM reflect_gate_queue.expired),
+    reflect_gate_queue.epoch() - (SELECT min(created) FROM reflect_gate_queue.jobs WHERE state = 'waiting');
 
 -- name: state
 SELECT state FROM reflect_gate_queue.jobs WHERE id = %s;

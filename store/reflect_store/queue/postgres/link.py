@@ -32,7 +32,7 @@ _KINDS: Final = {
     "store-busy": ("queue-busy", "the server of the queue is busy"),
     "store-full": ("queue-full-disk", "the disk of the queue's server is full"),
     "store-read-only": ("queue-read-only", "the queue's server can only be read"),
-    "store-missing": ("queue-gone", "there is no queue in this database"),
+    "store-missing": ("queue-gone", "there is no such database on the server, or no queue in it any more"),
     "store-payload": ("queue-payload", "a value that the server cannot keep"),
     "store-unknown": ("queue-settings", ""),
 }

@@ -308,13 +308,13 @@ class ServerQueue:
     def depth(self) -> int:
         """Return how many jobs wait or are being worked on, by any process."""
         self.check_open()
-        return int(self.link.ask("counts")[0][0])
+        return int(self.link.ask("depth")[0][0])
 
     def gauges(self) -> Gauges:
         """Return the sizes of the queue."""
         self.check_open()
-        waiting, dead = self.link.ask("counts")[0]
-        return Gauges(waiting - len(self.held), waiting, dead)
+        waiting, dead, ready, expired, age = self.link.ask("sizes")[0]
+        return Gauges(waiting - len(self.held), waiting, dead, ready, expired, max(age or 0.0, 0.0))
 
     def done(self, id_: str) -> bool:
         """Return whether a job is known to be done; a handler asks it before an effect that must not happen twice."""
