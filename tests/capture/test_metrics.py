@@ -19,6 +19,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from reflect_gate import ReflectGateError
 from reflect_gate.capture.capturing import capture
 from reflect_gate.capture.metrics import GATE, QUEUE, Metrics, serve
 from reflect_gate.capture.settings import Settings
@@ -180,7 +181,7 @@ def test_they_are_served_on_this_machine(world: World) -> None:
     lay(world, waiting=["One more"])
     with Worker(Settings()) as worker:
         worker.calls.outcome(outcome("a", status="admitted"))
-        port = serve(0, worker)
+        port = serve("127.0.0.1", 0, worker)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
             told = answer.read().decode()
     assert f"{QUEUE}_queue_depth 1.0" in told
@@ -188,6 +189,17 @@ def test_they_are_served_on_this_machine(world: World) -> None:
     assert f'{GATE}_model_calls_total{{model="tiny"}} 1.0' in told
     probe = "import sys, reflect_gate.cli.worker, reflect_gate.capture.working; print('prometheus_client' in sys.modules)"
     assert world.python(probe) == "False"
+
+
+def test_an_address_that_cannot_be_had_is_told(world: World) -> None:
+    """A taken port, and an address of another machine, are named; no traceback reaches a user."""
+    lay(world)
+    with Worker(Settings()) as worker:
+        taken = serve("127.0.0.1", 0, worker)
+        for host, port in (("127.0.0.1", taken), ("203.0.113.7", 0), ("no-such-host.invalid", 0)):
+            with pytest.raises(ReflectGateError, match=f"^cannot serve metrics at `{host}`, port `{port}`: ") as caught:
+                serve(host, port, worker)
+            assert caught.value.code == "io"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="ends the worker by a signal")

@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 from reflect_store import StoreError
 from reflect_store.queue.counters import BOUNDS
 
+from ..errors import ReflectGateError
 from .gauging import QUEUE, Values, counted, put, sizes
 from .spending import Tail
 
@@ -34,21 +35,24 @@ __all__ = ["GATE", "QUEUE", "Metrics", "serve"]
 GATE: Final = "reflectgate"
 """How the names begin that are not the queue's."""
 
-_HOST: Final = "127.0.0.1"
 _LABEL: Final = 64
 
 
-def serve(port: int, worker: Worker) -> int:
-    """Serve the metrics of a worker on this machine, on a free port where `port` is 0; return the port.
+def serve(host: str, port: int, worker: Worker) -> int:
+    """Serve the metrics of a worker at an address, on a free port where `port` is 0; return the port.
 
     The thread that serves ends with the process.
 
     Raises:
-        OSError: the port is taken.
+        ReflectGateError: `io`: the port is taken, or the address is not one of this machine.
     """
     registry = CollectorRegistry()
     registry.register(Metrics(worker.queue, worker.calls, worker.outcomes, worker.settings.tallied))
-    server, _ = start_http_server(port, addr=_HOST, registry=registry)
+    try:
+        server, _ = start_http_server(port, addr=host, registry=registry)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ReflectGateError("io", f"cannot serve metrics at `{host}`, port `{port}`: {reason}") from None
     return int(server.server_port)
 
 

@@ -33,13 +33,19 @@ WORKER_SCHEMA: Final = "urn:reflect-gate:schema:worker-report:1"
 @click.option(
     "--metrics-port",
     type=click.IntRange(0, 65_535),
-    help="Serve Prometheus metrics on this port of this machine; 0 takes a free one.",
+    help="Serve Prometheus metrics on this port; 0 takes a free one.",
+)
+@click.option(
+    "--metrics-host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address at which they are served; whoever reaches it may read them.",
 )
 @format_option("text", "json")
 @examples(
     "reflect-gate worker", "reflect-gate worker --once --format json", "reflect-gate worker --workers 4 --metrics-port 9464"
 )
-def worker(workers: int | None, once: bool, metrics_port: int | None, format_: str) -> int:
+def worker(workers: int | None, once: bool, metrics_port: int | None, metrics_host: str, format_: str) -> int:
     """Reflect on what was captured, and let the gate judge it.
 
     Each worker has a process of its own, which ends with a job that takes too long. At SIGTERM or SIGINT no further job is begun,
@@ -58,7 +64,7 @@ def worker(workers: int | None, once: bool, metrics_port: int | None, format_: s
         _say_where(settings, model.model, model.base_url)
     ending = _Ending()
     with queue_errors(), ending:
-        done = working.work(settings, once=once, stop=ending.asked, started=_Started(ending, metrics_port))
+        done = working.work(settings, once=once, stop=ending.asked, started=_Started(ending, metrics_host, metrics_port))
     _say_how(done, settings, format_)
     return COULD_NOT_RUN if done.released and once else OK
 
@@ -88,8 +94,9 @@ class _Ending:
 class _Started:
     """Is told of the worker once it works: hands it to the signals, and to the metrics where they are wanted."""
 
-    def __init__(self, ending: _Ending, port: int | None) -> None:
+    def __init__(self, ending: _Ending, host: str, port: int | None) -> None:
         self._ending = ending
+        self._host = host
         self._port = port
 
     def __call__(self, started: Worker) -> None:
@@ -97,8 +104,9 @@ class _Started:
         if self._port is not None:
             from ..capture.metrics import serve
 
-            at = serve(self._port, started)
-            note(f"metrics on http://127.0.0.1:{at}/metrics", {"metrics_port": at})
+            at = serve(self._host, self._port, started)
+            host = f"[{self._host}]" if ":" in self._host else self._host
+            note(f"metrics on http://{host}:{at}/metrics", {"metrics_port": at})
 
 
 def _say_where(settings: Settings, model: str, base_url: str) -> None:
