@@ -52,6 +52,19 @@ def test_what_lets_in_harmless_noise_is_deleted() -> None:
     assert (told["verdict"], told["inert"], told["changed"]) == ("DELETE", False, 1)
 
 
+def test_what_gets_better_without_it_is_said_of_a_delete() -> None:
+    """Recall that doubles is no reason to keep a mechanism, and `no measure changes` would be false."""
+    rows = [row(n, helped=True, with_=n < 20, without=True) for n in range(40)]
+    shallow = [one._replace(seen=one.seen._replace(full=one.seen.full._replace(reason="shallow"))) for one in rows]
+    told = judged(shallow)
+    assert (told["verdict"], told["why"]) == ("DELETE", "nothing worse by more than 5% without it, better recall")
+    told = judged([row(n, helped=n > 0, with_=True, without=n > 0) for n in range(12)])
+    assert (told["verdict"], told["why"]) == (
+        "DELETE",
+        "nothing worse by more than 5% without it, better precision (within noise), rejected (within noise)",
+    )
+
+
 def test_what_lets_in_what_does_not_help_harms() -> None:
     """R-m5: without it precision is better, and nothing is worse."""
     told = judged([row(n, helped=n % 2 == 0, with_=True, without=n % 2 == 0) for n in range(40)])

@@ -110,3 +110,9 @@ def test_what_has_no_say_is_not_judged() -> None:
 def test_what_hides_good_lessons_harms() -> None:
     """Without it recalls help more, beyond noise."""
     assert judged(chain([(2, 1, 0)] * 30), chain([(2, 2, 0)] * 30))["verdict"] == "HARM"
+
+
+def test_what_gets_better_within_noise_is_said() -> None:
+    """Without it recalls help more, perhaps by chance: nothing is worse, and `no measure changes` would be false."""
+    told = judged(chain([(2, 1, 0)] * 30), chain([(2, 1, 0)] * 24 + [(2, 2, 0)] * 5 + [(2, 0, 0)]))
+    assert (told["verdict"], told["why"]) == ("DELETE", "nothing worse by more than 5% without it, better helped (within noise)")

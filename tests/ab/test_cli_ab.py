@@ -63,11 +63,94 @@ def test_a_setting_changes_a_alone(here: Run, files: dict[str, str]) -> None:
     assert [document["main"]["gates"][key]["admitted"]["hits"] for key in "ab"] == [0, 1]
 
 
+def test_a_changed_setting_is_part_of_what_is_compared(here: Run, files: dict[str, str]) -> None:
+    """The name alone would send a reader to the bundle as it is shipped."""
+    changed = ("--set", "calibration.min_words=4")
+    document = json.loads(ab(here, files, "--format", "json", *changed).out)
+    schemas.check("ab", document, "stdout")
+    assert (document["arms"]["a"]["set"], "set" in document["arms"]["b"]) == (["calibration.min_words=4"], False)
+    assert "engine compiled with calibration.min_words=4" in ab(here, files, *changed).out
+    from reflect_gate.report.ab import adopted
+
+    document["decision"] = {**document["decision"], "wins": True, "adopt": "structured"}
+    assert adopted(document) == "structured with calibration.min_words=4"
+
+
+OWN = """
+policies: 1
+default: ours
+bundles:
+  ours:
+    doc: Says only what differs.
+    rulesets: [grounding@1, generalization@1, calibration@1, dedupe@1, admission@1, blame@1,
+               lifecycle@1, adjudication@1, outcome@1, retrieval@1]
+"""
+
+
+def test_policies_of_ones_own_need_no_baseline(here: Run, files: dict[str, str], tmp_path: Path) -> None:
+    """The naive baseline is the shipped one where a file says only what differs; any other missing bundle is an error."""
+    own = tmp_path / "own.yaml"
+    own.write_text(OWN, encoding="utf-8")
+    ran = ab(here, files, "--policies", str(own), "--format", "json")
+    assert (ran.code, "the baseline is the shipped one" in ran.err) == (0, True)
+    document = json.loads(ran.out)
+    assert [document["arms"][key]["name"] for key in "ab"] == ["ours", "introspect"]
+    assert document["main"]["gates"]["b"]["admitted"]["hits"] == 2
+    assert ab(here, files, "--policies", str(own), "--b", "structured").code == 3
+
+
+def test_a_request_counts_once(here: Run, files: dict[str, str]) -> None:
+    """Labels join by the failure's id: a second line of the same would double its weight."""
+    path = Path(files["requests"])
+    path.write_text(path.read_text(encoding="utf-8") * 2, encoding="utf-8")
+    ran = ab(here, files, "--format", "json")
+    assert (ran.code, json.loads(ran.out)["requests"]["judged"], json.loads(ran.out)["requests"]["invalid"]) == (3, 2, 2)
+    assert "line 3: `checkout-1187` stands here a second time" in ran.err
+
+
+def test_labels_that_name_no_request_are_warned_of(here: Run, files: dict[str, str]) -> None:
+    """A file of other labels leaves nothing to score, which is then no silent defeat."""
+    path = Path(files["labels"])
+    path.write_text(path.read_text(encoding="utf-8").replace('"id": "', '"id": "x-'), encoding="utf-8")
+    ran = ab(here, files)
+    assert (ran.code, "warning: 2 of 2 requests have no label" in ran.err) == (0, True)
+    assert "no record has both outcomes" in ran.out
+
+
+def test_labels_that_disagree_are_an_error(here: Run, files: dict[str, str]) -> None:
+    """The same line twice is none; another outcome of the same failure is, with its place."""
+    path = Path(files["labels"])
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines, lines[0]]), encoding="utf-8")
+    assert ab(here, files).code == 0
+    path.write_text("".join([*lines, lines[0].replace('"after": true', '"after": false')]), encoding="utf-8")
+    ran = ab(here, files)
+    assert (ran.code, "labels.ndjson:3: `checkout-1187` stands in an earlier line" in ran.err) == (3, True)
+
+
+def test_a_log_is_named_with_what_reads_it(here: Run, files: dict[str, str]) -> None:
+    """One error instead of one for each key of each line."""
+    row = {"id": "1", "reflection_text": "I forgot the empty list.", "task_id": "t", "feedback": ""}
+    Path(files["requests"]).write_text((json.dumps(row) + "\n") * 3, encoding="utf-8")
+    ran = ab(here, files)
+    assert (ran.code, ran.err.count("error:")) == (3, 1)
+    assert "`reflect-gate corpus import reflexion FILE -o corpus.ndjson`" in ran.err
+
+
+def test_errors_of_a_long_file_are_counted(here: Run, files: dict[str, str]) -> None:
+    """The first twenty stand there, the rest is a number."""
+    with Path(files["requests"]).open("a", encoding="utf-8") as stream:
+        stream.write("{}\n" * 30)
+    ran = ab(here, files)
+    assert (ran.code, ran.err.count("error:")) == (3, 20)
+    assert "more errors" in ran.err
+
+
 def test_groups_by_another_key(here: Run, files: dict[str, str]) -> None:
     """Records belong together by any text of the labels; a key that is not there is named."""
     assert ab(here, files, "--group", "team").code == 0
     ran = ab(here, files, "--group", "tema")
-    assert (ran.code, "`tema` must be a text" in ran.err) == (3, True)
+    assert (ran.code, "`tema` must be a text" in ran.err, "did you mean `team`?" in ran.err) == (3, True, True)
 
 
 def renamed(files: dict[str, str], old: str, new: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reflect_gate.ab.cases import frozen, known_of
-from reflect_gate.ab.comparing import Plan, section
+from reflect_gate.ab.comparing import Plan, section, thin
 from reflect_gate.errors import ReflectGateError, Source
 
 from .cases import PLAIN, subject
@@ -120,3 +120,20 @@ def test_figures_follow_from_the_seed() -> None:
     first, again, other = (section(records, NAMES, Plan(seed, 60)) for seed in (1, 1, 2))
     assert first == again
     assert first["compared"] != other["compared"]
+
+
+def test_few_groups_and_no_harm_are_said() -> None:
+    """An interval from few groups is too narrow, and one from 0 to 0 is no proof of safety."""
+    few = thin([subject(str(number % 3), helped=number % 2 == 0) for number in range(12)])
+    assert [line.partition(":")[0] for line in few] == [
+        "The 12 records that a admits are of 3 groups",
+        "None of the 12 records that a admits harmed",
+    ]
+    assert few[0].endswith("precision 0.254 to 0.746.")
+    assert few[1].endswith("harm may be up to 0.242.")
+
+
+def test_many_groups_of_both_kinds_need_no_warning() -> None:
+    """Nor does a gate that admits nothing."""
+    assert thin([subject(str(number), harmed=number == 0) for number in range(12)]) == []
+    assert thin([subject(str(number), a=False) for number in range(3)]) == []

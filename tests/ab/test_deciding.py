@@ -36,6 +36,15 @@ def test_a_good_gate_wins() -> None:
     assert (told["wins"], told["adopt"], len(told["inputs"])) == (True, "ours", 5)
 
 
+def test_why_nothing_is_known_is_said() -> None:
+    """A decision on nothing says so in place of a bare dash."""
+    notes = {one["what"]: one["note"] for one in decided(good(1)._replace(known=None, swapped=None))["inputs"]}
+    assert notes["lesson-admission precision"] == "no record has both outcomes, so that nothing is known"
+    assert notes["reads the reflection"] == "nothing to swap: no record of another task failed otherwise"
+    notes = {one["what"]: one["note"] for one in decided(good(1))["inputs"]}
+    assert notes["lesson-admission precision"] == "a admits no record with both outcomes"
+
+
 def test_equal_precision_does_not_win() -> None:
     """Strictly above: the baseline against itself stays."""
     told = decided(*[good(n, a=True) for n in range(40)])

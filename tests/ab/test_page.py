@@ -225,6 +225,18 @@ def test_report_prints_what_the_comparison_printed(here: Run, files: dict[str, s
         assert here("ab", "report", path, "--format", name).out == here(*fixed, *kept, "--format", name).out
 
 
+def test_an_ablation_of_another_bundle_is_told_apart(
+    here: Run, written: Mapping[str, str], ablation: dict[str, Any], document: dict[str, Any]
+) -> None:
+    """Figures of two versions of a bundle stand beside each other only with a warning, which the report keeps."""
+    ablation["bundle"]["digest"] = "0" * 64
+    Path(written["ablation"]).write_text(json.dumps(ablation), encoding="utf-8")
+    ran = here("ab", "report", written["ab"], "--ablation", written["ablation"])
+    assert (ran.code, "[ablation-other]" in ran.err, "The ablation is of another bundle" in ran.out) == (0, True, True)
+    ran = here("ab", "report", written["ab"], "--ablation", written["ablation"], "--format", "json")
+    assert json.loads(ran.out)["caveats"] == document["caveats"]
+
+
 def test_report_names_what_is_no_comparison(here: Run, written: Mapping[str, str], tmp_path: Path) -> None:
     """Exit code 3 for another document, 1 for no file."""
     assert here("ab", "report", written["ablation"]).code == 3

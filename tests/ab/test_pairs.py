@@ -16,6 +16,7 @@ from reflect_gate.ab.kept import row_of
 from reflect_gate.ab.pairs import Pair, PairBench, chosen, interactions
 from reflect_gate.ab.removing import Seen
 from reflect_gate.corpus.figures import Case
+from reflect_gate.report.ablation import ablation_text
 
 from .cases import verdict
 
@@ -146,3 +147,17 @@ def test_an_ablation_goes_on(here: Run, files: dict[str, str], monkeypatch: pyte
 def test_pairs_in_worker_processes_say_the_same(here: Run, process: Run, files: dict[str, str]) -> None:
     """The same bytes with two processes."""
     assert ablate(here, files, "--pairwise").out == ablate(process, files, "--pairwise", "--jobs", "2").out
+
+
+def test_a_verdict_stands_beside_the_measures_that_it_follows_from() -> None:
+    """What is beyond noise in another measure is shown without it: there the verdict may not hold."""
+    document = copy.deepcopy(schemas.schema("ablation")["examples"][0])
+    (pair,) = document["pairs"]["rows"]
+    pair.update(verdict="COMPLEMENTS", why="either alone costs recall, and both together less than the sum")
+    for name in ("rejected", "recall"):
+        pair[name].update(value=0.1, cluster=[0.05, 0.2])
+    lines = [line.split() for line in ablation_text(document).splitlines()]
+    assert {line[4]: line[2] for line in lines if line[:2] == ["grounding", "calibration"]} == {
+        "rejected": "-",
+        "recall": "COMPLEMENTS",
+    }

@@ -52,6 +52,34 @@ def test_a_match_has_its_column(judged: Judge) -> None:
     assert text.split("\n")[finding.line - 1][finding.column - 1 :].startswith("tests were wrong")
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The API runs on port 8080, see docs/a.md.", "The API runs on port 9090, see docs/a.md."),
+        ("The pool of localhost:8080 times out after 30 seconds.", "The pool of localhost:8080 times out after 90 seconds."),
+        ("Uploads are cut at 1048576 bytes, see src/a.py.", "Uploads are cut at 2097152 bytes, see src/a.py."),
+        ("The primary is staging-12, see docs/db.md.", "The primary is staging-14, see docs/db.md."),
+    ],
+)
+def test_another_number_of_the_same_thing_is_no_copy(judged: Judge, first: str, second: str) -> None:
+    """Nobody knows which of both is right, so that neither is removed."""
+    assert said(judged(f"- {first}\n- {second}\n", "duplicate", "contradictory").findings) == {("contradictory", "review")}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("2026-01-02: the queue stalls when it is full (#3).", "2026-03-04: the queue stalls when it is full (#17)."),
+        ("Lesson 4: the queue stalls when it is full, OPS-12.", "Lesson 9: the queue stalls when it is full, OPS-14."),
+        ("The queue stalls when it is full.", "The queue stalls when it is full, at 512."),
+    ],
+)
+def test_a_number_that_only_points_somewhere_opposes_nothing(judged: Judge, first: str, second: str) -> None:
+    """Dates, issues and the number of a lesson; and a number that only one of both has."""
+    reasons = {reason for reason, _ in said(judged(f"- {first}\n- {second}\n").findings)}
+    assert ("contradictory" in reasons, "duplicate" in reasons) == (False, True)
+
+
 def test_duplicates_name_the_earlier_entry(judged: Judge) -> None:
     """The same words with another mark are a copy; what says more is to be merged, not removed."""
     more = GOOD.replace("before use", "before use, and log which session it was, with its age and its shard")

@@ -235,3 +235,10 @@ def test_a_string_of_a_document_can_be_anything(compiled: Bundle, tmp_path: Path
     texts = ['a "quoted" one', "line\nbreak", "back\\slash", "é\u202e"]
     found = read(compiled, tmp_path / "m.json", json.dumps(texts, indent=2)).entries
     assert [(entry.text, entry.line) for entry in found] == [(text, line) for line, text in enumerate(texts, 2)]
+
+
+def test_a_fence_at_the_margin_is_no_part_of_the_item_before_it() -> None:
+    """After an empty line the list has ended, so that pruning the item leaves the code."""
+    assert spans("- One.\n\n```sh\nls\n```\n") == [(1, 1), (3, 5)]
+    assert spans("- One.\n\n  ```sh\n  ls\n  ```\n") == [(1, 5)]
+    assert spans("- One.\n```sh\nls\n```\n") == [(1, 4)]

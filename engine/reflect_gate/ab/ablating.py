@@ -15,7 +15,7 @@ from ..corpus.score import Verdict
 from .comparing import UNGROUNDED, Plan
 from .removing import L_STEP, Seen, Toggle
 
-__all__ = ["BAND", "BETTER", "LEAST", "Row", "ablation", "count"]
+__all__ = ["BAND", "BETTER", "LEAST", "Row", "ablation", "count", "idle", "shown"]
 
 BAND: Final = 0.05
 """Relative change that S2 takes for noise."""
@@ -116,17 +116,25 @@ def _judged(fired: int, changed: int, measures: Mapping[str, Mapping[str, Any]],
     if fired < least:
         return "unexercised", f"had a say on {fired} of the records, fewer than {least}"
     worse = [name for name in BETTER if _worse(name, measures[name]) > BAND]
-    better = [name for name in ("precision", "harm") if _worse(name, measures[name]) < -BAND and _shown(measures[name])]
+    better = [name for name in ("precision", "harm") if _worse(name, measures[name]) < -BAND and shown(measures[name])]
     if worse:
-        told = [name if _shown(measures[name]) else f"{name} (within noise)" for name in worse]
+        told = [name if shown(measures[name]) else f"{name} (within noise)" for name in worse]
         trades = f", though better {' and '.join(better)}" if better else ""
         return "KEEP", f"without it worse {', '.join(told)}{trades}"
     if better:
         return "HARM", f"without it better {' and '.join(better)}, beyond noise"
-    return "DELETE", "no decision changes without it" if not changed else f"no measure changes by more than {BAND:.0%}"
+    return "DELETE", idle([name for name in BETTER if _worse(name, measures[name]) < -BAND], measures, changed > 0)
 
 
-def _shown(measure: Mapping[str, Any]) -> bool:
+def idle(gained: Sequence[str], measures: Mapping[str, Mapping[str, Any]], changed: bool) -> str:
+    """Return why a mechanism is to be deleted, given the measures that are better without it, which may be by chance."""
+    if not gained:
+        return f"no measure changes by more than {BAND:.0%}" if changed else "no decision changes without it"
+    told = [name if shown(measures[name]) else f"{name} (within noise)" for name in gained]
+    return f"nothing worse by more than {BAND:.0%} without it, better {', '.join(told)}"
+
+
+def shown(measure: Mapping[str, Any]) -> bool:
     """Return whether a change is more than resampling gives by chance; having no rate at all without it is."""
     ends = measure["cluster"]
     return measure["without"] is None or (ends is not None and (ends[0] > 0 or ends[1] < 0))

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ..corpus.blind import Labelled
 from ..corpus.figures import Case
 from ..corpus.score import Outcome, Verdict, outcome_of
-from ..errors import ReflectGateError, Source
+from ..errors import ReflectGateError, Source, did_you_mean
 
 __all__ = ["FROZEN_ONE_IN", "Known", "Subject", "case_of", "frozen", "known_of", "labelled"]
 
@@ -57,7 +57,8 @@ def known_of(row: object, source: Source, key: str = "task") -> Known:
     fields: Mapping[str, Any] = row  # type: ignore[assignment]  # outcome_of has seen that it is an object
     group = fields.get(key)
     if not isinstance(group, str):
-        raise _bad(key, "a text, which says what the record belongs to", group, source)
+        near = did_you_mean(key, [name for name, value in fields.items() if isinstance(value, str) and name != "id"])
+        raise _bad(key, "a text, which says what the record belongs to", group, source, near)
     return Known(outcome, group, _amount(fields, "cost", source), _whole(fields, source))
 
 
@@ -77,8 +78,8 @@ def _whole(fields: Mapping[str, Any], source: Source) -> int | None:
     return None if value is None else int(value)
 
 
-def _bad(key: str, expected: str, found: object, source: Source) -> ReflectGateError:
-    message = f"`{key}` must be {expected}, not `{str(found)[:80]}`"
+def _bad(key: str, expected: str, found: object, source: Source, more: str = "") -> ReflectGateError:
+    message = f"`{key}` must be {expected}, not `{str(found)[:80]}`{more}"
     return ReflectGateError("corpus-bad-label", message, source._replace(pointer=f"/{key}"))
 
 

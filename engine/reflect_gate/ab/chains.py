@@ -19,6 +19,7 @@ from ..memory.recording import Outcome, Proof, record
 from ..memory.retrieving import Query, log, retrieve
 from ..memory.settling import sweep_all
 from ..stages.record import After, Before
+from .ablating import BAND, idle, shown
 from .comparing import Plan
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ CHAINED: Final = ("dedupe", "generalization", "lifecycle", "retrieval", "adjudic
 
 SWEEP_EVERY: Final = 50
 """Records between two sweeps of everything."""
-
-BAND: Final = 0.05
 
 _BETTER: Final = {"helped": 1, "hurt": -1, "shown": 1}
 
@@ -252,15 +251,15 @@ def _judged(fired: int, measures: Mapping[str, Mapping[str, Any]], lessons: tupl
     if fired < least:
         return "unexercised", f"had a say {fired} times, fewer than {least}"
     worse = [name for name in _BETTER if _loss(name, measures[name]) > BAND]
-    told = [name if _shown(measures[name]) else f"{name} (within noise)" for name in worse]
+    told = [name if shown(measures[name]) else f"{name} (within noise)" for name in worse]
     if lessons[1] > lessons[0] * (1 + BAND):
         told.append("lessons kept")
-    better = [name for name in ("helped", "hurt") if _loss(name, measures[name]) < -BAND and _shown(measures[name])]
+    better = [name for name in ("helped", "hurt") if _loss(name, measures[name]) < -BAND and shown(measures[name])]
     if told:
         return "KEEP", f"without it worse {', '.join(told)}" + (f", though better {' and '.join(better)}" if better else "")
     if better:
         return "HARM", f"without it better {' and '.join(better)}, beyond noise"
-    return "DELETE", f"no measure changes by more than {BAND:.0%}"
+    return "DELETE", idle([name for name in _BETTER if _loss(name, measures[name]) < -BAND], measures, changed=True)
 
 
 def _loss(name: str, measure: Mapping[str, Any]) -> float:
@@ -271,8 +270,3 @@ def _loss(name: str, measure: Mapping[str, Any]) -> float:
         return 1.0
     loss = (before - after) * _BETTER[name]
     return float(loss / before) if before else float(loss > 0) or -1.0
-
-
-def _shown(measure: Mapping[str, Any]) -> bool:
-    ends = measure["cluster"]
-    return measure["without"] is None or (ends is not None and (ends[0] > 0 or ends[1] < 0))

@@ -10,19 +10,20 @@ from ..corpus._intervals import share
 from ..corpus.blind import FAMILIES, Labelled, fold_of, held_out
 from ..corpus.figures import Case, Contrast, Statistic, contrasted, difference, rates, ratio
 from ..corpus.score import Verdict
+from ..intervals import wilson
 from .cases import Subject, case_of, labelled
 from .chance import drawn, share_of_all, share_of_evidence
 
-__all__ = ["CAVEATS", "UNGROUNDED", "Plan", "section"]
+__all__ = ["CAVEATS", "UNGROUNDED", "Plan", "section", "thin"]
 
 UNGROUNDED: Final = frozenset({"speculative", "thin_evidence"})
 """Reasons that say the evidence does not bear the claim, or not its scope."""
 
 CAVEATS: Final = (
     "An outcome is that of the next attempt at the same task, which also saw the feedback: help is not transfer to later tasks.",
-    "Texts and outcomes are of models of 2023 and 2024; the published figures of strong models will not show up with weak ones.",
+    "Texts and outcomes are of the models that were logged; published figures of strong models will not show up with weak ones.",
     "The part kept apart by hash guards only against tuning that never looked at it; tasks that nobody has seen are the test.",
-    "Whether an attempt passed is what hidden tests said, which may be lenient.",
+    "Whether an attempt passed is what the log says of it: by hidden tests at best, which may be lenient.",
     "What needs a store and time (outcomes of lessons, rise and fall, retrieval) is not measured by a comparison of this kind.",
 )
 
@@ -38,6 +39,31 @@ class Plan(NamedTuple):
     def text(self) -> str:
         """The seed as the generators take it."""
         return str(self.seed)
+
+
+_FEW_GROUPS: Final = 10
+"""Groups below which resampling them gives intervals that are too narrow."""
+
+
+def thin(subjects: Sequence[Subject]) -> list[str]:
+    """Return what is to be said where the first bundle admits of so few groups, or of so few kinds, that intervals mislead."""
+    scored = _scored(subjects)
+    taken = [case for case, admitted in zip(scored.cases, scored.a, strict=True) if admitted]
+    groups, told = len({case.task for case in taken}), []
+    if taken and groups < _FEW_GROUPS:
+        found = wilson(sum(case.helped() for case in taken), len(taken)) or (0.0, 1.0)
+        ends = f"{found[0]:.3f} to {found[1]:.3f}"
+        told.append(
+            f"The {len(taken)} records that a admits are of {groups} groups: intervals from resampling so few are too narrow."
+            f" Wilson's, as if records were independent, gives precision {ends}."
+        )
+    if taken and not any(case.harmed() for case in taken):
+        most = (wilson(0, len(taken)) or (0.0, 1.0))[1]
+        told.append(
+            f"None of the {len(taken)} records that a admits harmed: an interval from 0 to 0 says only that nothing varied;"
+            f" by Wilson's, harm may be up to {most:.3f}."
+        )
+    return told
 
 
 class _Scored(NamedTuple):

@@ -71,7 +71,10 @@ def _key(section: Mapping[str, Any]) -> Input:
     a, b = (section["gates"][arm]["precision"]["share"] for arm in "ab")
     compared = section["compared"]["precision_difference"]
     needed = "a above b, with the interval of the paired difference above 0"
-    return _input("lesson-admission precision", needed, a, b, compared, _lower_above(compared, 0.0))
+    note = "" if section["scored"] else "no record has both outcomes, so that nothing is known"
+    if section["scored"] and a is None:
+        note = "a admits no record with both outcomes"
+    return _input("lesson-admission precision", needed, a, b, compared, _lower_above(compared, 0.0), note)
 
 
 def _rejection(section: Mapping[str, Any]) -> Input:
@@ -96,6 +99,8 @@ def _reading(section: Mapping[str, Any]) -> Input:
     needed = "a admits fewer swapped reflections than own ones, with the interval of the difference above 0"
     a, b = swapped["own"]["share"], swapped["swapped"]["share"]
     note = "a: own reflections, b: those of other tasks beside the same evidence"
+    if not swapped["own"]["n"]:
+        note = "nothing to swap: no record of another task failed otherwise"
     return _input("reads the reflection", needed, a, b, swapped["difference"], _lower_above(swapped["difference"], 0.0), note)
 
 

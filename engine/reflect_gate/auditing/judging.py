@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..errors import ReflectGateError
@@ -157,7 +158,8 @@ def audit(memory: Memory, bundle: Bundle, only: Iterable[str] = (), progress: Pr
     gate = gate_of(bundle)
     entries = {entry.id: entry for entry in memory.entries}
     pairs = defaultdict(list)
-    for fact in twins(memory.entries, int(bundle.setting("audit.candidates"))):
+    alike = int(100 * Decimal(str(bundle.setting("audit.min_similarity"))))
+    for fact in twins(memory.entries, int(bundle.setting("audit.candidates")), alike):
         pairs[fact[1]].append(fact)
     wanted, done = frozenset(only), 0
     findings: list[Finding] = []

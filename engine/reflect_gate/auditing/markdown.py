@@ -98,8 +98,12 @@ class _Scanner:
         self._blank = False
 
     def _fenced(self, number: int, mark: str, line: str) -> None:
+        outside = self._blank and self._open is not None and self._open.kind == "item" and line.startswith(mark)
         if _ITEM.match(line):
             self._line(number, line)
+        elif outside:
+            # After an empty line a fence at the margin has ended the list: it goes and stays without the item.
+            self._start(_Block("text", number))
         else:
             self._keep(number)
         self._fence = mark

@@ -2,6 +2,9 @@
 
 Entries that share terms are found by their rarest terms first, so that a copy is among the few that are compared; a term that
 stands in more than `_COMMON` entries tells nothing.
+
+What has the same words and another number is no copy: of `port 8080` and `port 9090` one is wrong. Numbers that only point
+somewhere (dates, lines, issues, commits, the number of a lesson) say nothing of the thing itself.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..facts import Fact
+from ..measure._pattern import Pattern
 from ..measure.similarity import similarity
-from ..measure.stance import stance
-from ..measure.text import LIMIT, fold, terms
+from ..measure.stance import Agreement, stance
+from ..measure.text import LIMIT, encodable, fold, terms
 from .entries import Entry
 from .markdown import said_of
 
@@ -23,6 +27,13 @@ _COMMON: Final = 512
 _TERMS: Final = 48
 _LEAST_SHARED: Final = 2
 _READ: Final = 8_192
+
+_POINTER: Final = Pattern(
+    r"\b\d{4}[-./]\d{1,2}[-./]\d{1,2}(?:[Tt ]\d{1,2}:\d\d(?::\d\d)?)?|\b\d{1,2}[-./]\d{1,2}[-./]\d{4}\b"
+    r"|#\d+|\b[A-Z]{2,10}-\d{1,7}\b|(?i:\b(?:lines?|lesson|issue|bug|incident|pr|pull request|commit) +\d+)"
+    r"|\.(?:pyi?|[cm]?[jt]sx?|rs|go|java|kt|rb|c|h|cc|cpp|cs|php|sh|sql|ya?ml|toml|json|md):\d+|\b[0-9a-f]{7,40}\b"
+)
+_NUMBER: Final = Pattern(r"\d+(?:\.\d+)*")
 
 
 def _words(entry: Entry) -> str:
@@ -54,8 +65,28 @@ class _Index:
                 self._holding[term].append(place)
 
 
-def twins(entries: Sequence[Entry], most: int) -> Iterator[Fact]:
-    """Yield a `twin` fact of each entry and each of at most `most` earlier ones that share terms with it."""
+def _stated(text: str) -> frozenset[str]:
+    """Return the numbers that a text states, without those that only point somewhere."""
+    bare, at, text = [], 0, encodable(text)
+    for found in _POINTER.finditer(text):
+        # Seven digits and more are a commit only with a letter among them.
+        if not found.group().isdigit():
+            bare.append(text[at : found.start()])
+            at = found.end()
+    return frozenset(found.group() for found in _NUMBER.finditer(" ".join((*bare, text[at:]))))
+
+
+def _numbers(earlier: str, text: str, said: Agreement) -> Agreement:
+    """Return how two entries that are otherwise alike stand in their numbers: opposed where each has one of its own."""
+    one, other = _stated(earlier), _stated(text)
+    return "conflict" if one - other and other - one else said
+
+
+def twins(entries: Sequence[Entry], most: int, alike_from: int = 100) -> Iterator[Fact]:
+    """Yield a `twin` fact of each entry and each of at most `most` earlier ones that share terms with it.
+
+    `alike_from` is the likeness, in per cent, from which an entry makes the statement of another.
+    """
     texts = [said_of(entry.prose[:_READ]) for entry in entries]
     sets = [terms(text) for text in texts]
     index, first = _Index(sets), dict[str, int]()
@@ -69,5 +100,6 @@ def twins(entries: Sequence[Entry], most: int) -> Iterator[Fact]:
                 earlier = texts[other]
                 alike, said = similarity(earlier, text), stance(earlier, text)
                 added = -(-100 * len(found - sets[other]) // max(1, len(found)))
-                yield ("twin", entry.id, entries[other].id, False, alike, added, said.polarity, said.numbers)
+                numbers = _numbers(earlier, text, said.numbers) if alike >= alike_from else said.numbers
+                yield ("twin", entry.id, entries[other].id, False, alike, added, said.polarity, numbers)
             index.add(place, found)

@@ -163,10 +163,10 @@ def read_bulk(bulk: BulkChoice, labels: str | None, group: str) -> Material:
     from ..bulk.converting import rows_of
     from ..config import Limits
     from ..documents import read_json
-    from ._comparing import Material, read_known
+    from ._comparing import Material, add_once, read_known, tell_unlabelled
     from ._corpus import Corpus
 
-    found: list[dict[str, Any]] = []
+    found: dict[str, dict[str, Any]] = {}
     invalid, corpus = 0, Corpus()
     for row in rows_of(Path(bulk.source)):
         try:
@@ -175,7 +175,7 @@ def read_bulk(bulk: BulkChoice, labels: str | None, group: str) -> Material:
             chunk, number, text, label = row
             request: Any = read_json(text, chunk.file, Limits())
             schemas.check("request", request, f"{chunk.file}:{number}")
-            found.append(request)
+            add_once(found, request, f"{chunk.file}:{number}")
             if label is not None:
                 known: Any = read_json(label, chunk.file, Limits())
                 corpus.labels[request["record"]["failure_id"]] = known
@@ -183,7 +183,8 @@ def read_bulk(bulk: BulkChoice, labels: str | None, group: str) -> Material:
             report(error)
             invalid += 1
     by_id: dict[str, Known] = read_known(labels, corpus, bulk.source, group)
-    return Material(found, [by_id.get(one["record"]["failure_id"]) for one in found], invalid)
+    tell_unlabelled(found, by_id, labels)
+    return Material(list(found.values()), [by_id.get(name) for name in found], invalid)
 
 
 class BulkJudge:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ from ..errors import ReflectGateError, Source
 from ._batch import Entry, Judged, Progress, judge_all
 from ._input import open_input, read_rows
 from ._options import BundleChoice
-from ._output import report
+from ._output import FirstErrors, report, warn
 
 if TYPE_CHECKING:
     from ..ab.cases import Known
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Material",
     "Tally",
+    "add_once",
     "case_of",
     "group_of",
     "judged_in_chunks",
@@ -33,6 +34,7 @@ __all__ = [
     "read_material",
     "resume_option",
     "split",
+    "tell_unlabelled",
     "verdict_of",
 ]
 
@@ -80,20 +82,57 @@ def read_material(requests: str, labels: str | None, group: str) -> Material:
 
     if requests == labels == "-":
         raise click.UsageError("only one of the files can be stdin")
-    found: list[dict[str, Any]] = []
-    invalid, corpus = 0, Corpus()
+    found: dict[str, dict[str, Any]] = {}
+    invalid, corpus, first = 0, Corpus(), FirstErrors()
     with open_input(requests) as (stream, name):
         for place, request in corpus.entries(stream, name, Limits()):
+            shown = f"{name}:{place}" if place else name
             try:
                 if isinstance(request, ReflectGateError):
                     raise request
-                schemas.check("request", request, f"{name}:{place}" if place else name)
-                found.append(request)  # type: ignore[arg-type]  # the schema has seen that it is an object
+                if not found and not invalid:
+                    _refuse_logs(request, shown)
+                schemas.check("request", request, shown)
+                add_once(found, request, shown)  # type: ignore[arg-type]  # the schema has seen that it is an object
             except ReflectGateError as error:
-                report(error)
+                if error.code == "log-row":
+                    raise
+                first.report(error)
                 invalid += 1
+    first.end()
     known = read_known(labels, corpus, requests, group)
-    return Material(found, [known.get(one["record"]["failure_id"]) for one in found], invalid, corpus.caveats)
+    tell_unlabelled(found, known, labels)
+    return Material(list(found.values()), [known.get(name) for name in found], invalid, corpus.caveats)
+
+
+def add_once(found: dict[str, dict[str, Any]], request: dict[str, Any], shown: str) -> None:
+    """Take a request in by its failure; `request-twice` where that is there: labels join by it, and it would count twice."""
+    name = request["record"]["failure_id"]
+    if name in found:
+        raise ReflectGateError("request-twice", f"`{name}` stands here a second time, and is not counted again", Source(shown))
+    found[name] = request
+
+
+def tell_unlabelled(requests: Collection[str], known: Mapping[str, Known], labels: str | None) -> None:
+    """Warn where requests have no line in the file of labels that was given: they are in no figure of outcomes."""
+    bare = sum(name not in known for name in requests)
+    if labels is not None and bare:
+        message = (
+            f"{bare} of {len(requests)} requests have no label in `{labels}`, by `failure_id`: what became of them is not known"
+        )
+        warn(ReflectGateError("labels-missing", message))
+
+
+def _refuse_logs(document: object, shown: str) -> None:
+    """Raise `log-row` where the first line is a row of a log that `corpus import` reads, instead of listing its keys by line."""
+    from ..corpus.importing import IMPORTERS
+
+    if not isinstance(document, dict) or "record" in document:
+        return
+    form = next((one.name for one in IMPORTERS if one.claims(document)), "")
+    if form:
+        message = f"a row of a log, not a request: `reflect-gate corpus import {form} FILE -o corpus.ndjson` makes a corpus of it"
+        raise ReflectGateError("log-row", message, Source(shown))
 
 
 def read_known(labels: str | None, corpus: Corpus, requests: str, group: str) -> dict[str, Known]:
@@ -102,8 +141,18 @@ def read_known(labels: str | None, corpus: Corpus, requests: str, group: str) ->
 
     corpus.needs_labels(labels)
     own = [known_of(row, Source(requests), group) for row in corpus.labels.values()]
-    given = read_rows(labels, lambda row, source: known_of(row, source, group)) if labels else []
-    return {one.outcome.id: one for one in (*own, *given)}
+    given: dict[str, Known] = {}
+
+    def labelled(row: Any, source: Source) -> Known:
+        told = known_of(row, source, group)
+        if given.setdefault(told.outcome.id, told) != told:
+            message = f"`{told.outcome.id}` stands in an earlier line, which says otherwise"
+            raise ReflectGateError("corpus-bad-label", message, source)
+        return told
+
+    if labels:
+        read_rows(labels, labelled)
+    return {one.outcome.id: one for one in (*own, *given.values())}
 
 
 def group_of(request: Mapping[str, Any], known: Known | None) -> str:

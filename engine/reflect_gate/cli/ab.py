@@ -11,6 +11,7 @@ import click
 
 from .._canonical import digest
 from ..errors import ReflectGateError
+from ..resources import data_path
 from ._app import add_error_format
 from ._bulk import BulkChoice, BulkJudge, bulk_options, read_bulk
 from ._chunks import Task, worked_in_chunks
@@ -25,7 +26,7 @@ from ._options import (
     policies_option,
     seed_option,
 )
-from ._output import INVALID, OK
+from ._output import INVALID, OK, note
 
 if TYPE_CHECKING:
     from ..ab.cases import Subject
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["AB_SCHEMA", "ab"]
 
 AB_SCHEMA = "urn:reflect-gate:schema:ab:1"
+
+_NAIVE = "introspect"
 
 
 class _Arm(NamedTuple):
@@ -92,7 +95,7 @@ class _WithReport(click.Group):
     "--baseline",
     "b",
     metavar="BUNDLE",
-    default="introspect",
+    default=_NAIVE,
     show_default=True,
     shell_complete=complete_bundle,
     help="The bundle that it must beat.",
@@ -200,7 +203,7 @@ def _compare(  # noqa: PLR0913, PLR0917 - click hands over one argument an optio
     from .ab_report import print_report, write_page
 
     base = BundleChoice(policies=policies, as_of=as_of, engine=engine)
-    arms = [_arm(base._replace(name=a, set_=set_)), _arm(base._replace(name=b))]
+    arms = [_arm(base._replace(name=a, set_=set_)), _baseline(base._replace(name=b))]
     gc.enable()
     candidates = _live(live, record, replay, max_calls, max_cost, at_once)
     if bulk is not None:
@@ -268,6 +271,17 @@ def _arm(choice: BundleChoice) -> _Arm:
     return _Arm(choice.on_day(bundle.as_of), bundle)
 
 
+def _baseline(choice: BundleChoice) -> _Arm:
+    """Return what `--a` must beat: the shipped naive baseline where policies that say only what differs have none."""
+    try:
+        return _arm(choice)
+    except ReflectGateError as error:
+        if choice.name != _NAIVE or [one.code for one in error.errors] != ["policy-unknown-bundle"]:
+            raise
+    note(f"the policies have no bundle `{_NAIVE}`: the baseline is the shipped one", {"baseline": "shipped"})
+    return _arm(choice._replace(policies=str(data_path("policies.yaml"))))
+
+
 class _Run(NamedTuple):
     """How a comparison is made: both bundles, how figures are drawn, where verdicts are kept, and what is asked for beside."""
 
@@ -282,7 +296,7 @@ class _Run(NamedTuple):
 
 
 def _document(material: Material, run: _Run, calls: dict[str, Any] | None) -> tuple[dict[str, Any], int]:
-    from ..ab.comparing import CAVEATS, section
+    from ..ab.comparing import CAVEATS, section, thin
     from ..ab.deciding import decide, targets
 
     open_part, apart = split(material)
@@ -301,7 +315,7 @@ def _document(material: Material, run: _Run, calls: dict[str, Any] | None) -> tu
     unjudged = sum(len(part.requests) for part in parts) - judged
     document = {
         "schema": AB_SCHEMA,
-        "arms": {key: _identity(arm.bundle) for key, arm in zip("ab", run.arms, strict=True)},
+        "arms": {key: _identity(arm) for key, arm in zip("ab", run.arms, strict=True)},
         "plan": run.plan._asdict(),
         "requests": {
             "judged": judged,
@@ -312,7 +326,7 @@ def _document(material: Material, run: _Run, calls: dict[str, Any] | None) -> tu
         "main": sections[0],
         "decision": decide(sections[0], names),
         "targets": targets(sections[0]),
-        "caveats": [*CAVEATS, *material.caveats],
+        "caveats": [*CAVEATS, *thin(found[0]), *material.caveats],
         "frozen": {"section": sections[1], "targets": targets(sections[1])} if run.frozen else None,
         "sweep": drawn,
         "examples": shown,
@@ -321,8 +335,10 @@ def _document(material: Material, run: _Run, calls: dict[str, Any] | None) -> tu
     return document, unjudged
 
 
-def _identity(bundle: Bundle) -> dict[str, Any]:
-    return {"name": bundle.name, "digest": bundle.digest, "as_of": bundle.as_of, "engine": bundle.engine}
+def _identity(arm: _Arm) -> dict[str, Any]:
+    bundle, changed = arm.bundle, list(arm.choice.set_)
+    told = {"name": bundle.name, "digest": bundle.digest, "as_of": bundle.as_of, "engine": bundle.engine}
+    return {**told, "set": changed} if changed else told
 
 
 def _subjects(part: Material, run: _Run, tally: Tally) -> list[Subject]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..config import Limits
 from ..errors import ReflectGateError, Source
-from ._comparing import Material, Tally, read_known, split
+from ._comparing import Material, Tally, read_known, split, tell_unlabelled
 from ._input import open_input
 from ._output import note, report
 
@@ -78,6 +78,7 @@ def _failures(requests: str, labels: str | None, group: str) -> tuple[Material, 
                 report(error)
                 invalid += 1
     known = read_known(labels, corpus, requests, group)
+    tell_unlabelled(found, known, labels)
     failures = list(found.values())
     requests_ = [failure.request for failure in failures]
     told = (LIVE_CAVEAT, *corpus.caveats)

@@ -36,11 +36,18 @@ def report(result: str, ablation: str | None, html: str | None, format_: str, ou
     """
     document = _read(result, "ab")
     beside = _read(ablation, "ablation") if ablation else None
+    if beside and beside["bundle"]["digest"] != document["arms"]["a"]["digest"]:
+        warn(ReflectGateError("ablation-other", _OTHER))
+        if format_ != "json":
+            document = {**document, "caveats": [*document["caveats"], f"{_OTHER[:1].upper()}{_OTHER[1:]}."]}
     if html:
         write_page(html, document, beside)
     if not html or output:
         print_report(document, format_, output, beside)
     return OK
+
+
+_OTHER = "the ablation is of another bundle, or another version of it, than what is compared as a"
 
 
 def _read(path: str, name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ __all__ = [
     "ab_markdown",
     "ab_sheets",
     "ab_text",
+    "adopted",
     "caveats_sheet",
     "decision_sheet",
     "folds_sheet",
@@ -47,6 +48,8 @@ _GATES_NOTE = (
     "per cent; text-blind gates are fitted to other tasks, at no less than the recall of a; in failures: precision where the"
     " attempt before did fail"
 )
+
+_PAIRED_NOTE = "minus: a difference of shares, 0.15 being 15 percentage points; by: a quotient of shares"
 
 
 def ab_text(document: Document, paint: Paint | None = None) -> str:
@@ -91,7 +94,8 @@ def head_sheet(document: Document) -> Sheet:
     arms, plan, judged = document["arms"], document["plan"], document["requests"]
     names = {key: plain(arm["name"]) for key, arm in arms.items()}
     notes = [
-        f"{key}  {names[key]} {arm['digest'][:12]}  as of {arm['as_of']}  engine {arm['engine']}" for key, arm in arms.items()
+        f"{key}  {names[key]} {arm['digest'][:12]}  as of {arm['as_of']}  engine {arm['engine']}{_changed(arm)}"
+        for key, arm in arms.items()
     ]
     invalid = f", {judged['invalid']} invalid" if judged["invalid"] else ""
     shown = "reported last" if document["frozen"] else "not looked at"
@@ -110,9 +114,20 @@ def decision_sheet(document: Document) -> Sheet:
         held = "yes" if one["holds"] else "no"
         rows.append((one["what"], _number(one["a"]), _number(one["b"]), _with_ends(one), held, one["needed"], one["note"]))
     outcome = "a wins" if decision["wins"] else "a does not win"
-    title = f"decision: {outcome}; use {plain(decision['adopt'])}"
+    title = f"decision: {outcome}; use {adopted(document)}"
     columns = ("input", "a", "b", "paired, 95 %", "holds", "needed", "note")
     return Sheet(title, columns, rows, (1, 2), (decision["rule"],))
+
+
+def adopted(document: Document) -> str:
+    """Return what is to be used: the bundle's name, with the settings that were changed where they are part of what won."""
+    decision = document["decision"]
+    return plain(decision["adopt"]) + (_changed(document["arms"]["a"]) if decision["wins"] else "")
+
+
+def _changed(arm: Document) -> str:
+    changed = arm.get("set", [])
+    return f" with {', '.join(map(plain, changed))}" if changed else ""
 
 
 def caveats_sheet(document: Document) -> Sheet:
@@ -152,10 +167,19 @@ def gates_sheet(section: Document, document: Document, before: str = "") -> Shee
             (name, str(row["admitted"]["hits"]), *shares, bar(row["precision"]["share"]), interval_text(row["precision"]))
         )
     drawn = section["random"]
-    expected = [percent(drawn[column]["expected"]) for column in ("precision", "harm", "recall")]
+    expected = [percent(drawn[column]["expected"] if drawn["admitted"] else None) for column in ("precision", "harm", "recall")]
     middle = drawn["precision"]["middle"]
     ends = "-" if middle is None else f"{percent(middle[0]).strip()}–{percent(middle[1]).strip()}"
-    rows.append(("random, as many", str(drawn["admitted"]), *expected, "-", bar(drawn["precision"]["expected"]), ends))
+    rows.append(
+        (
+            "random, as many",
+            str(drawn["admitted"]),
+            *expected,
+            "-",
+            bar(drawn["precision"]["expected"] if drawn["admitted"] else None),
+            ends,
+        )
+    )
     columns = ("gate", "admits", "precision", "harm", "recall", "in failures", "", "precision, 95 %")
     title = f"{before}{section['scored']} records with both outcomes of {section['groups']} groups"
     return Sheet(title, columns, rows, (1, 2, 3, 4, 5), (_GATES_NOTE,))
@@ -167,7 +191,7 @@ def paired_sheet(section: Document, before: str = "") -> Sheet:
         section["compared"].items(), key=lambda one: (_ORDER.index(one[0]) if one[0] in _ORDER else len(_ORDER), one[0])
     )
     rows = [(one["what"], _with_ends(one)) for _, one in ordered]
-    return Sheet(f"{before}a compared, over resampled groups", ("what", "value, 95 %"), rows)
+    return Sheet(f"{before}a compared, over resampled groups", ("what", "value, 95 %"), rows, (), (_PAIRED_NOTE,))
 
 
 def rejected_sheet(section: Document, document: Document, before: str = "") -> Sheet:

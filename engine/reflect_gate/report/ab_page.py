@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from . import ab_plots as plots
 from ._safe import plain
 from .ab import (
+    adopted,
     caveats_sheet,
     decision_sheet,
     folds_sheet,
@@ -127,7 +128,7 @@ def _verdict(document: Document) -> str:
     why = "every input of the rule holds" if not failed else f"what does not hold: {', '.join(failed)}"
     return (
         f'<div class="verdict{" wins" if decision["wins"] else ""}"><strong>{outcome}: use '
-        f"{html.escape(plain(decision['adopt']))}</strong>; {html.escape(why)}<p>{html.escape(decision['rule'])}.</p></div>\n"
+        f"{html.escape(adopted(document))}</strong>; {html.escape(why)}<p>{html.escape(decision['rule'])}.</p></div>\n"
     )
 
 

@@ -32,7 +32,8 @@ _FOUR = ("with", "without_first", "without_second", "without_both")
 _PAIRS_NOTE = (
     "per cent; interaction: what both together change beyond the sum of each alone, in percentage points, shown where that is"
     " beyond noise; SUBSTITUTES: each stands in for the other,"
-    " so that only one may go; COMPLEMENTS: each needs the other; CONDITIONAL: what one is worth depends on the other"
+    " so that only one may go; COMPLEMENTS: each needs the other; CONDITIONAL: what one is worth depends on the other; it stands"
+    " beside the measures that it follows from"
 )
 _TITLES = {"mechanism": "mechanisms", "ruleset": "other rule sets", "rule": "rules, one left out at a time"}
 
@@ -98,7 +99,9 @@ def _pair(row: Document) -> Iterator[tuple[str, ...]]:
         ends = row[name]["cluster"]
         if ends is not None and _beyond(ends):
             cells = [percent(row[name][key]) for key in _FOUR]
-            yield plain(row["first"]), plain(row["second"]), row["verdict"], str(row["fired"]), name, *cells, _points(row[name])
+            # The verdict follows from some of the measures, which `why` names; the others need not say the same.
+            verdict = row["verdict"] if name in row["why"].replace(",", "").split() else "-"
+            yield plain(row["first"]), plain(row["second"]), verdict, str(row["fired"]), name, *cells, _points(row[name])
 
 
 def _beyond(ends: Sequence[float]) -> bool:
