@@ -201,6 +201,10 @@ def test_claim_goes_to_its_field(sentence: str, field: str) -> None:
         "One way to do this would be an early return.",
         "This can be fixed by returning 0 early.",
         "Instead, the function should return early.",
+        "When a function divides by the size of its input, handle the empty input first, because a size of zero has no quotient.",
+        "If a mapping may lack a key, read it with a default, since indexing raises for a missing one.",
+        "Before a second pass over a generator, always copy its rows.",
+        "Never compare floats with equality, because rounding differs.",
     ],
 )
 def test_repair_is_the_counterfactual(repair: str) -> None:
@@ -208,6 +212,23 @@ def test_repair_is_the_counterfactual(repair: str) -> None:
     claim = "The code divides by the length of the list."
     reflection = _reflection(f"{claim} {repair}")
     assert (reflection["strategy_error"], reflection["counterfactual"]) == (claim, repair)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "When the list is empty, return values are wrong because of the division.",
+        "If the input is negative, the loop never ends.",
+        "When n is 0, list indexing runs out of its bounds.",
+        "After the loop, it keeps the first element.",
+        "When the loop ends, useful digits are lost.",
+    ],
+)
+def test_a_condition_without_an_order_is_a_claim(claim: str) -> None:
+    """R-c1: what happens under a condition is said of this failure; only an order is a rule for later."""
+    assert _reflection(claim)["strategy_error"] == claim
+    repair = "To fix this, return 0 early."
+    assert _reflection(f"{claim} {repair}")["counterfactual"] == repair
 
 
 def test_restated_test_is_no_claim() -> None:

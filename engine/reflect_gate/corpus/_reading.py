@@ -2,7 +2,8 @@
 
 The reading is by sentence, by cue words, in this order; the first that applies decides:
 
-1. A sentence that opens like a repair (`To fix this`, `One way to`, `Instead, we should`) is the counterfactual.
+1. A sentence that opens like a repair (`To fix this`, `One way to`, `Instead, we should`), or orders something (`When a list may
+   be empty, check it first`), is the counterfactual.
 2. A sentence that only restates the failed test (`failed the test case where …`, `the expected output is … but …`) and names no
    cause is context, and so is praise (`correctly computes …` with no word of a fault).
 3. `assumes`, `expects`, `thought`, `treats … as`, `misunderstands` → `failed_assumption`.
@@ -63,7 +64,22 @@ _CAUSE = _cue(
     r"\b(?:issue|problem|error|mistake|bug|reason|cause|flaw|fault)s?\b[^.]{0,60}\b(?:is|was|are|lies?|arises?|occurs?|seems?|stems?)\b",
     r"\bis (?:incorrect|wrong|flawed|incomplete)\b",
 )
+_IMPERATIVE = (
+    r"(?:(?:add|allow|apply|assert|avoid|choose|clear|close|compare|compute|confirm|convert|create|declare|define|delete|divide|ensure"
+    r"|exclude|extract|fetch|follow|give|guard|handle|ignore|include|initiali[sz]e|inspect|iterate|keep|make|merge|multiply|normali[sz]e"
+    r"|pick|prefer|preserve|put|re-?read|re-?run|recompute|refresh|reject|remember|remove|rename|replace|select|separate|subtract|take"
+    r"|treat|trim|try|update|use|validate|verify|wait|wrap|write)\b"
+    # Words that are nouns as well (`the return value`) give an order where an object follows.
+    r"|(?:call|cast|catch|change|check|copy|count|drop|escape|filter|find|fold|limit|list|look|move|open|parse|pass|print|raise|read"
+    r"|reset|return|reverse|round|run|scan|search|set|skip|sort|split|start|stop|store|strip|swap|test|walk)"
+    r" (?:`|-?\d|(?:an?|the|its?|them|each|every|all|any|both|this|that|these|those|only|whether|if|for|at|over|up|out|None|True"
+    r"|False)\b))"
+)
 _REPAIR_OPENING = _cue(
+    # A rule for later: under a condition, an order. What follows it says why, and claims nothing of this failure.
+    rf"^(?:when(?:ever)?|if|where|wherever|before|after|while|unless|once|for (?:an?|any|all|every|each|such)\b)[^.;]*, "
+    rf"(?:then )?(?:(?:always|never|first|also|do not|don't) )?{_IMPERATIVE}",
+    rf"^(?:always|never|do not|don't|first,?) {_IMPERATIVE}",
     r"^(?:to|in order to) (?:fix|correct|overcome|resolve|address|solve|avoid|handle|prevent|remedy|rectify|make|ensure)\b",
     r"^(?:an?|one|another|the) (?:\w+ ){0,2}(?:fix|solution|way|approach|correction)\b"
     r".{0,40}\b(?:is to|would|could|should|can|involves?)\b",
