@@ -83,7 +83,7 @@ bundles:
   ours:
     doc: Says only what differs.
     rulesets: [grounding@1, generalization@1, calibration@1, dedupe@1, admission@1, blame@1,
-               lifecycle@1, adjudication@1, outcome@1, retrieval@1]
+               lifecycle@1, adjudication@1, outcome@1, retrieval@1, audit@1]
 """
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.hooks.records import WRITERS
 
 from reflect_gate import ReflectGateError, schemas
+from reflect_gate.cli import main as run
 from reflect_gate.corpus import attribution, exam, reflexion
 from reflect_gate.corpus.importing import IMPORTERS
 from reflect_gate.corpus.importing.reading import AUTO, People, claimed, importer, read_corpus, read_files
@@ -148,6 +149,16 @@ def test_labels_of_people_are_joined(rows: Rows) -> None:
     found = [record["should_admit"] for record in records("reflexion", path, people=People(known, frozenset({"e"})))]
     assert [one and one["admit"] for one in found] == [True, False, None]
     assert records("reflexion", path, people=People(known))[0]["should_admit"] == {"admit": None, "by": "person", "label": "e"}
+
+
+def test_what_a_call_cost_is_told_in_both_forms(rows: Rows, tmp_path: Path) -> None:
+    """Cost and tokens stand in the labels of a corpus and of the direct form alike; what is no amount does not."""
+    path, out = rows(programming(1, cost=0.002, tokens=900), programming(2, cost=True, tokens=-1)), tmp_path / "labels.ndjson"
+    assert run(["corpus", "labels", "--from", "reflexion", path, "-o", str(out)]) == 0
+    direct = [json.loads(line) for line in out.read_text().splitlines()]
+    imported = [labels_of(one) for one in records("reflexion", path)]
+    told = [[{key: one[key] for key in ("cost", "tokens") if key in one} for one in form] for form in (direct, imported)]
+    assert told == [[{"cost": 0.002, "tokens": 900}, {}]] * 2
 
 
 def test_labels_are_those_of_the_direct_form(rows: Rows) -> None:
@@ -340,6 +351,14 @@ def test_an_unknown_format_is_named_with_the_nearest() -> None:
     """A misspelt format is answered."""
     with pytest.raises(ReflectGateError, match="did you mean `hotpot`"):
         importer("hotpott")
+
+
+def test_a_corpus_is_no_log(rows: Rows, tmp_path: Path) -> None:
+    """Whoever imports what was imported before is told so, not that it is broken."""
+    kept = tmp_path / "corpus.ndjson"
+    kept.write_text("".join(json.dumps(one) + "\n" for one in records("reflexion", rows(programming(1), programming(2)))))
+    [error] = errors(AUTO, str(kept))
+    assert (error.code, "a corpus already" in error.message) == ("corpus-unknown-form", True)
 
 
 def test_a_corpus_is_held_to_its_schema(rows: Rows) -> None:

@@ -214,9 +214,10 @@ def _compare(  # noqa: PLR0913, PLR0917 - click hands over one argument an optio
     judge = BulkJudge(bulk, jobs) if bulk else None
     run = _Run(arms, Plan(seed, resamples, folds), Kept(resume), jobs, frozen, curves, shown, judge)
     document, unjudged = _document(material, run, calls)
-    if html:
-        write_page(html, document)
     print_report(document, format_, output)
+    if html:
+        # Last, since a page that cannot be written must not cost the figures.
+        write_page(html, document)
     return INVALID if material.invalid or unjudged else OK
 
 

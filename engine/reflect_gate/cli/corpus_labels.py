@@ -43,6 +43,7 @@ def labels(
     FILE holds the rows that `corpus convert` reads. The labels join a request by its `failure_id`. Exit code 0, or 3 where a line
     was no row; the others are written.
     """
+    from ..corpus._rows import spending
     from ..corpus.reflexion import labels as labels_of
     from ..documents import read_ndjson
 
@@ -58,7 +59,7 @@ def labels(
                 continue
             known = labels_of(row)
             task = row["task_id"] if isinstance(row.get("task_id"), str) and row["task_id"] else row["id"]
-            line = {"id": known["id"], "task": task, "before": known["before"], "after": known["after"]}
+            line = {"id": known["id"], "task": task, "before": known["before"], "after": known["after"], **spending(row)}
             label = named.get(known["id"])
             sink.json(canonical_bytes({**line, "label": label} if label else line) + b"\n")
             written += 1

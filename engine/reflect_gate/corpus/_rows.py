@@ -8,7 +8,7 @@ from typing import Final
 from .._canonical import digest
 from ..errors import ReflectGateError, Source
 
-__all__ = ["CONFIDENCE_NOT_STATED", "ITEM_TEXT_LIMIT", "needed", "project", "text"]
+__all__ = ["CONFIDENCE_NOT_STATED", "ITEM_TEXT_LIMIT", "needed", "project", "spending", "text"]
 
 ITEM_TEXT_LIMIT: Final = 65_536
 
@@ -47,3 +47,9 @@ def project(row: Mapping[str, object], task: str, language: str = "") -> dict[st
     session = digest([*(text(row, key) for key in _RUN), task])[:_DIGITS] if text(row, "run").strip() else ""
     told = (("language", language), ("task", task), ("session", session))
     return {key: value for key, value in told if value}
+
+
+def spending(row: Mapping[str, object]) -> dict[str, float]:
+    """Return what the one call cost, in dollars and in tokens, as far as the log kept it."""
+    known = ((key, row.get(key)) for key in ("cost", "tokens"))
+    return {key: value for key, value in known if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0}

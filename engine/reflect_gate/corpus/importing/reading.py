@@ -52,8 +52,11 @@ def importer(name: str) -> Importer:
 
 
 def claimed(path: str) -> Importer:
-    """Return the importer that claims what a file holds first; `corpus-unknown-form` where none does."""
+    """Return the importer that claims what a file holds first; `corpus-unknown-form` where none does, or it is a corpus."""
     for document in _documents(path):
+        if is_corpus_record(document):
+            message = "it is a corpus already; corpora are joined by writing one file behind the other"
+            raise ReflectGateError("corpus-unknown-form", message, Source(path))
         for known in IMPORTERS:
             if known.claims(document):
                 return known

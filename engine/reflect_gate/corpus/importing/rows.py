@@ -15,7 +15,7 @@ from ...config import Limits
 from ...documents import read_ndjson
 from ...errors import ReflectGateError, Source
 from .. import attribution, exam, reflexion
-from .._rows import needed, text
+from .._rows import needed, spending, text
 from .groups import of_name, of_text
 from .record import Found, Judged, Kind, Later, Row, bad, corpus_record
 
@@ -50,15 +50,9 @@ def _later(row: Row) -> Later:
     return Later(before, after, kind, "same_task", _flag(row, "control_outcome"), "" if basis in _NOTHING else basis)
 
 
-def _spending(row: Row) -> dict[str, Any]:
-    """Return what the one call cost, where the log kept it."""
-    known = ((key, row.get(key)) for key in ("cost", "tokens"))
-    return {key: value for key, value in known if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0}
-
-
 def _recorded(request: Mapping[str, Any], row: Row, importer: str, group: str, **more: Any) -> dict[str, Any]:
     told = provenance(row, importer)
-    return corpus_record(request, group=group, later=_later(row), provenance=told, spending=_spending(row), **more)
+    return corpus_record(request, group=group, later=_later(row), provenance=told, spending=spending(row), **more)
 
 
 def _named(row: Row) -> str:
