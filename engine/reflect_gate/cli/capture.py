@@ -10,7 +10,7 @@ import click
 
 from .._canonical import canonical_bytes
 from ..capture.capturing import TRIGGERS, Trigger
-from ..errors import ReflectGateError
+from ..errors import ReflectGateError, Source
 from ._input import open_input
 from ._options import examples, format_option
 from ._output import COULD_NOT_RUN, OK, note, open_output
@@ -40,7 +40,8 @@ def queue_errors() -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise ReflectGateError(error.code, error.message) from None
+        source = Source(error.source.file, error.source.line) if error.source else None
+        raise ReflectGateError(error.code, error.message, source) from None
 
 
 @click.command
