@@ -16,6 +16,8 @@ FILE: Final = Path(__file__).resolve().with_name("argued.yaml")
 COURSES: Final = ("stays", "acted", "candidate for removal")
 TITLE: Final = "what stays though a table says DELETE"
 
+_OPEN: Final = f"{COURSES[-1]}: nothing measured or asked for speaks for it; it goes unless a corpus is found that it needs"
+
 _QUESTIONED: Final = ("DELETE", "HARM")
 _WHERE: Final = {"ablation": "logged corpus", "chains": "logged corpus, in time", "world": "made world"}
 
@@ -61,7 +63,5 @@ def argued(tables: Mapping[str, Rows], said: Mapping[str, Mapping[str, Mapping[s
         (row["name"], _WHERE[table], row["verdict"], said[table][row["name"]]["course"], said[table][row["name"]]["why"].strip())
         for table, row in questioned
     ]
-    notes = (
-        "candidate for removal: nothing measured or asked for speaks for it; it goes unless a corpus is found that it needs",
-    )
-    return Sheet(TITLE, ("left in", "table", "verdict", "course", "why"), rows, notes=notes)
+    open_ = any(course == COURSES[-1] for _, _, _, course, _ in rows)
+    return Sheet(TITLE, ("left in", "table", "verdict", "course", "why"), rows, notes=(_OPEN,) if open_ else ())

@@ -3,8 +3,8 @@
 usage: chain_world.py [--defects N] [--records N] [--seed N] [--jobs N] [--resamples N] [-o world.ndjson]
 
 Logged corpora hold retries of one task in one place: hardly anything contradicts, nothing helps elsewhere, and what is recalled
-cannot change how the next attempt ends. Here a few hundred failures are made in the order of time. Each is a failure of one of some
-defects, in one of six repositories, with a task, commit and session of its own and a candidate lesson that is true or false:
+cannot change how the next attempt ends. Here a few hundred failures are made in the order of time. Each is a failure of one of
+some defects, in one of six repositories, with a task, commit and session of its own and a candidate lesson that is true or false:
 
 - 62 in a hundred are true, in one of three wordings; 22 say the opposite of what is true; 16 advise something else that is beside
   the point. All of them cite the same evidence, so that the gate cannot tell them apart by words.

@@ -81,7 +81,7 @@ def test_an_argument_fits_the_tables(said: dict[str, Any], problem: str) -> None
 
 def test_a_course_is_one_of_three(tmp_path: Path) -> None:
     """What is written in the file is read, or refused."""
-    assert set(argued.read()) == {"ablation", "world"}
+    assert set(argued.read()) == {"ablation", "chains", "world"}
     wrong = tmp_path / "argued.yaml"
     wrong.write_text("ablation: {blame: {course: perhaps, why: because}}\n", encoding="utf-8")
     with pytest.raises(ValueError, match="ablation: blame"):
