@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +36,14 @@ def code_of(place: str, **options: Any) -> tuple[str, str]:
     with pytest.raises(StoreError) as caught:
         open_store(place, **options)
     return caught.value.code, str(caught.value)
+
+
+@pytest.mark.parametrize(("begun", "told"), [("", ""), ("logging.basicConfig(); ", "WARNING:psycopg:lost\n")])
+def test_the_driver_says_nothing_beside_an_error(begun: str, told: str) -> None:
+    """What it warns of is raised too; only a program that set up logging hears it from the driver as well."""
+    code = f"import logging, reflect_store.postgres._pool; {begun}logging.getLogger('psycopg').warning('lost')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("", told)
 
 
 # -- opening and refusing ----------------------------------------------------------------------------------------------

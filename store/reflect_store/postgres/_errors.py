@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -12,6 +13,10 @@ from ..errors import Place, StoreError
 from ._address import Address
 
 __all__ = ["Passing", "told_connecting", "translated"]
+
+# What the driver warns of, a lost connection, is raised as well, in the words below; without this a program that set up no
+# logging would print it beside them.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class Passing(StoreError):  # noqa: N818 - a `StoreError` by its base
