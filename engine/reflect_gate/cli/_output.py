@@ -52,6 +52,12 @@ _COULD_NOT_RUN = (
     | {f"bulk-{what}" for what in ("extra", "lost", "part", "scheduler", "worker")}
     | {f"queue-{what}" for what in ("busy", "closed", "denied", "full-disk", "gone", "handler", "io", "latched", "read-only")}
     | {"queue-unreachable"}
+    | {f"journal-{what}" for what in ("busy", "io", "lost")}
+    # What the model's server, or the way to it, answers for; how it was set, and what was asked, is an input like others.
+    | {
+        f"model-{what}"
+        for what in ("busy", "client", "connection", "missing", "redirect", "timeout", "unauthorized", "unavailable")
+    }
 )
 
 
