@@ -55,6 +55,7 @@ def test_two_that_need_each_other_cost_the_same_alone() -> None:
     assert told["verdict"] == "COMPLEMENTS"
     assert told["recall"]["value"] == 0.5
     assert "recall" in told["why"]
+    assert told["of"] == ["recall"]
 
 
 def test_two_that_act_apart_are_additive() -> None:
@@ -153,7 +154,7 @@ def test_a_verdict_stands_beside_the_measures_that_it_follows_from() -> None:
     """What is beyond noise in another measure is shown without it: there the verdict may not hold."""
     document = copy.deepcopy(schemas.schema("ablation")["examples"][0])
     (pair,) = document["pairs"]["rows"]
-    pair.update(verdict="COMPLEMENTS", why="either alone costs recall, and both together less than the sum")
+    pair.update(verdict="COMPLEMENTS", why="either alone costs recall, and both together less than the sum", of=["recall"])
     for name in ("rejected", "recall"):
         pair[name].update(value=0.1, cluster=[0.05, 0.2])
     lines = [line.split() for line in ablation_text(document).splitlines()]

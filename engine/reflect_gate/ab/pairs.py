@@ -116,8 +116,9 @@ def interactions(
         both = [_read(said[place]) for said in without]
         fired = sum(set(pair) <= row.seen.fired for row in rows)
         measures = {name: _measured(name, rows, pair, both, plan) for name in BETTER}
-        verdict, why = _judged(fired, measures, least)
-        told.append({"first": pair.first, "second": pair.second, "fired": fired, "verdict": verdict, "why": why, **measures})
+        verdict, why, of = _judged(fired, measures, least)
+        line = {"first": pair.first, "second": pair.second, "fired": fired, "verdict": verdict, "why": why, "of": of}
+        told.append({**line, **measures})
     return told
 
 
@@ -154,15 +155,16 @@ def _interaction(sums: Sequence[float]) -> float | None:
     return both - one - other + full
 
 
-def _judged(fired: int, measures: Mapping[str, Mapping[str, Any]], least: int) -> tuple[str, str]:
+def _judged(fired: int, measures: Mapping[str, Mapping[str, Any]], least: int) -> tuple[str, str, list[str]]:
+    """Return what follows, why, and the measures that it follows from."""
     if fired < least:
-        return "unexercised", f"had a say together on {fired} of the records, fewer than {least}"
+        return "unexercised", f"had a say together on {fired} of the records, fewer than {least}", []
     told = {name: _kind(name, measure) for name, measure in measures.items()}
     for verdict, why in _WHY.items():
         names = [name for name, kind in told.items() if kind == verdict]
         if names:
-            return verdict, why.format(" and ".join(names))
-    return "ADDITIVE", f"no interaction of more than {BAND:.0%} and beyond noise"
+            return verdict, why.format(" and ".join(names)), names
+    return "ADDITIVE", f"no interaction of more than {BAND:.0%} and beyond noise", []
 
 
 _WHY: Final = {

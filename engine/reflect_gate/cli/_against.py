@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..config import store_path
-from ._store import store_errors
+from ._errors import store_errors
 
 if TYPE_CHECKING:
     from reflect_store import EventStore

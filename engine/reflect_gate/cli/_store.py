@@ -10,15 +10,16 @@ import click
 
 from .._canonical import canonical_bytes
 from ..config import STORE_VARIABLE, store_path
-from ..errors import ReflectGateError, Source
+from ..errors import ReflectGateError
 from ..report._safe import plain
 from ._batch import Progress
+from ._errors import store_errors
 from ._output import Sink, note, open_output
 
 if TYPE_CHECKING:
     from reflect_store import EventStore, Head, Place
 
-__all__ = ["bar", "head_document", "opened", "opened_or_empty", "say", "schema_check", "store_errors", "store_option"]
+__all__ = ["bar", "head_document", "opened", "opened_or_empty", "say", "schema_check", "store_option"]
 
 
 SCHEMA = "urn:reflect-gate:schema:store-report:1"
@@ -30,18 +31,6 @@ store_option = click.option(
     type=click.Path(dir_okay=False),
     help=f"The store's file or server (postgresql://...); else {STORE_VARIABLE}, else store.db in the home folder.",
 )
-
-
-@contextmanager
-def store_errors() -> Iterator[None]:
-    """Raise errors of the store as errors of the program."""
-    from reflect_store import StoreError
-
-    try:
-        yield
-    except StoreError as error:
-        source = Source(error.source.file, error.source.line) if error.source else None
-        raise ReflectGateError(error.code, error.message, source) from None
 
 
 @contextmanager

@@ -10,10 +10,11 @@ import click
 from .._canonical import canonical_bytes
 from ..errors import ReflectGateError
 from ..report._paint import Paint
+from ._errors import store_errors
 from ._files import diff_text, write_text
 from ._options import BundleChoice, bundle_options, examples, format_option, output_option
 from ._output import OK, UNDECIDED, note, open_output
-from ._store import bar, opened, store_errors
+from ._store import bar, opened
 
 if TYPE_CHECKING:
     from ..auditing import Audit

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from .._canonical import canonical_bytes
 from ..capture.capturing import TRIGGERS, Trigger
-from ..errors import ReflectGateError, Source
+from ._errors import store_errors
 from ._input import open_input
 from ._options import examples, format_option
 from ._output import COULD_NOT_RUN, OK, note, open_output
@@ -19,7 +18,7 @@ from ._server import server_option
 if TYPE_CHECKING:
     from ..capture.capturing import Captured
 
-__all__ = ["CAPTURE_SCHEMA", "capture", "queue_errors"]
+__all__ = ["CAPTURE_SCHEMA", "capture"]
 
 CAPTURE_SCHEMA = "urn:reflect-gate:schema:capture-report:1"
 
@@ -29,19 +28,6 @@ _SAID = {
     "dead": "is a dead letter: retry or purge it",
     "done": "was worked off before",
 }
-
-
-@contextmanager
-def queue_errors() -> Iterator[None]:
-    """Raise errors of queue and store as errors of the program."""
-    # Its own module: the store itself is not loaded for this.
-    from reflect_store.errors import StoreError
-
-    try:
-        yield
-    except StoreError as error:
-        source = Source(error.source.file, error.source.line) if error.source else None
-        raise ReflectGateError(error.code, error.message, source) from None
 
 
 @click.command
@@ -72,7 +58,7 @@ def capture(file: str, trigger: Trigger, server: str | None, format_: str) -> in
     if server is not None:
         done = _there(server, data, trigger, name)
     else:
-        with queue_errors():
+        with store_errors():
             done = take_in(data, trigger, name=name)
     _print(done, format_)
     return COULD_NOT_RUN if done.outcome == "full" else OK

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from .._canonical import canonical_bytes
+from ._errors import store_errors
 from ._options import examples, output_option
 from ._output import OK, UNDECIDED, open_output
-from ._store import opened, store_errors, store_option
+from ._store import opened, store_option
 from ._summary import lines_document, needs_file, summarise, summary_option
 
 __all__ = ["harvest"]

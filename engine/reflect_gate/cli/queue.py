@@ -10,9 +10,9 @@ import click
 from .._canonical import canonical_bytes
 from ..errors import ReflectGateError, Source
 from ._app import LazyGroup
+from ._errors import store_errors
 from ._options import examples, format_option
 from ._output import COULD_NOT_RUN, OK, open_output
-from .capture import queue_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def migrate(source: str, target: str, format_: str) -> int:
     from ..capture.settings import read_settings
 
     settings = read_settings().queue()
-    with queue_errors(), ExitStack() as stack:
+    with store_errors(), ExitStack() as stack:
         opened = [stack.enter_context(open_at(where[side], settings)) for side in (source, target)]
         moved = move(*map(side_of, opened))
         _print(format_, opened[0].place, opened[1].place, moved)

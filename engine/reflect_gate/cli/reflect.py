@@ -15,10 +15,10 @@ from click.shell_completion import CompletionItem
 from .._canonical import canonical_bytes
 from ..errors import ReflectGateError, did_you_mean
 from ..report._safe import plain
+from ._errors import store_errors
 from ._options import examples, format_option, policies_option
 from ._output import OK, REFUSED, note, open_output, warn
 from ._store import opened, store_option
-from .capture import queue_errors
 
 if TYPE_CHECKING:
     from reflect_store.queue import Listed, Queue
@@ -145,7 +145,7 @@ def _queue() -> Iterator[tuple[Queue, Settings]]:
     from ..capture.settings import read_settings
 
     settings = read_settings()
-    with queue_errors(), open_at(settings.place, settings.queue()) as queue:
+    with store_errors(), open_at(settings.place, settings.queue()) as queue:
         yield queue, settings
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from ._errors import store_errors
 from ._options import examples, format_option
 from ._output import COULD_NOT_RUN, OK, note
 from ._summary import summarise
-from .capture import queue_errors
 
 if TYPE_CHECKING:
     from ..capture.settings import Settings
@@ -63,7 +63,7 @@ def worker(workers: int | None, once: bool, metrics_port: int | None, metrics_ho
         model = handling.check(settings)
         _say_where(settings, model.model, model.base_url)
     ending = _Ending()
-    with queue_errors(), ending:
+    with store_errors(), ending:
         done = working.work(settings, once=once, stop=ending.asked, started=_Started(ending, metrics_host, metrics_port))
     _say_how(done, settings, format_)
     return COULD_NOT_RUN if done.released and once else OK

@@ -167,19 +167,10 @@ def gates_sheet(section: Document, document: Document, before: str = "") -> Shee
             (name, str(row["admitted"]["hits"]), *shares, bar(row["precision"]["share"]), interval_text(row["precision"]))
         )
     drawn = section["random"]
-    expected = [percent(drawn[column]["expected"] if drawn["admitted"] else None) for column in ("precision", "harm", "recall")]
+    expected = [drawn[column]["expected"] if drawn["admitted"] else None for column in ("precision", "harm", "recall")]
     middle = drawn["precision"]["middle"]
     ends = "-" if middle is None else f"{percent(middle[0]).strip()}–{percent(middle[1]).strip()}"
-    rows.append(
-        (
-            "random, as many",
-            str(drawn["admitted"]),
-            *expected,
-            "-",
-            bar(drawn["precision"]["expected"] if drawn["admitted"] else None),
-            ends,
-        )
-    )
+    rows.append(("random, as many", str(drawn["admitted"]), *map(percent, expected), "-", bar(expected[0]), ends))
     columns = ("gate", "admits", "precision", "harm", "recall", "in failures", "", "precision, 95 %")
     title = f"{before}{section['scored']} records with both outcomes of {section['groups']} groups"
     return Sheet(title, columns, rows, (1, 2, 3, 4, 5), (_GATES_NOTE,))

@@ -99,8 +99,8 @@ def _pair(row: Document) -> Iterator[tuple[str, ...]]:
         ends = row[name]["cluster"]
         if ends is not None and _beyond(ends):
             cells = [percent(row[name][key]) for key in _FOUR]
-            # The verdict follows from some of the measures, which `why` names; the others need not say the same.
-            verdict = row["verdict"] if name in row["why"].replace(",", "").split() else "-"
+            # Where it does not follow from a measure, that one need not say the same.
+            verdict = row["verdict"] if name in row["of"] else "-"
             yield plain(row["first"]), plain(row["second"]), verdict, str(row["fired"]), name, *cells, _points(row[name])
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .. import schemas
 from .._canonical import canonical_bytes
-from ..cli._store import head_document, store_errors
+from ..cli._errors import store_errors
+from ..cli._store import head_document
 from ..config import Limits
 from ..documents import read_json
 from ..errors import ReflectGateError

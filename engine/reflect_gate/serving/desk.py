@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cli._store import store_errors
+from ..cli._errors import store_errors
 from ..config import store_path
 from ..errors import ReflectGateError
 from .policies import WatchedPolicies

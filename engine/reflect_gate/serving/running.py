@@ -22,7 +22,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .._canonical import canonical_bytes
-from ..cli._store import store_errors
+from ..cli._errors import store_errors
 from ..config import store_path
 from ..errors import ReflectGateError
 from ..runtime import runtime
